@@ -1,0 +1,1 @@
+"""Bytes and execution of compiled programs; needs no xDSL."""

@@ -1,0 +1,1 @@
+"""The machine in software: exact values, cycles and checks."""

@@ -1,0 +1,119 @@
+"""The shape of a flat program: which words a loop holds, and whether one record is well formed.
+
+Loops and the `end` word are the only records whose meaning is where they stand, so encoder,
+decoder, assembler and emulator share what is said about them here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ..dialects.core.errors import ProgramError
+from ..dialects.npu_isa.instructions.scalar import End, Loop
+from ..dialects.npu_isa.record import Addr, Record, Reg
+from ..dialects.npu_isa.spec import REGISTERS, bind
+
+MAX_DEPTH = REGISTERS
+"""Loops within loops: each keeps its counter in a register of its own."""
+
+
+def record_fault(record: Record, *, physical: bool = True) -> str | None:
+    """What is wrong with one record by itself, or None: the number of its operands, the range of
+    each, and what its instruction says about them together.  `physical` as in `Field.check`."""
+    spec, operands = record
+    if len(operands) != len(spec.fields):
+        return f"{len(operands)} operands where {spec.mnemonic} has {len(spec.fields)} fields"
+    for field, value in zip(spec.fields, operands, strict=True):
+        fault = field.check(value, physical=physical)
+        if fault:
+            return fault
+    return spec.constraint(bind(spec, known_values(record)))
+
+
+def known_values(record: Record) -> list[int | float | str | None]:
+    """Operands in field order as far as the record alone tells them.
+
+    An address without a register is its offset, a register to write its number; what is read from
+    a register is None.
+    """
+    values: list[int | float | str | None] = []
+    for field, value in zip(record.spec.fields, record.operands, strict=True):
+        if isinstance(value, Reg):
+            values.append(int(value) if field.kind == "out" else None)
+        elif isinstance(value, Addr):
+            values.append(value.offset if value.reg is None else None)
+        else:
+            values.append(value)
+    return values
+
+
+def body_words(record: Record) -> int:
+    """Words after `record` that belong to it: those of a loop's body, 0 for anything else."""
+    if record.spec is not Loop:
+        return 0
+    body = record.operand("body")
+    assert isinstance(body, int)
+    return body
+
+
+def items(records: Sequence[Record], start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """The records of one block as (index, index after it); a loop spans its whole body."""
+    index = start
+    while index < stop:
+        following = index + 1 + body_words(records[index])
+        yield index, following
+        index = following
+
+
+def structure_fault(records: Sequence[Record]) -> tuple[int, str] | None:
+    """The first word that stands in a wrong place and why, or None.
+
+    A kernel ends with its only `end`; a loop's body lies within the block the loop stands in, and
+    loops nest at most `MAX_DEPTH` deep.
+    """
+    last = len(records) - 1
+    if last < 0:
+        return 0, "a kernel needs at least an `end`"
+    ends: list[int] = []
+    for index, record in enumerate(records):
+        while ends and index >= ends[-1]:
+            ends.pop()
+        if record.spec is End and index != last:
+            return index, f"`end` stands before the last word, {last}"
+        if record.spec is Loop:
+            stop = index + 1 + body_words(record)
+            limit = ends[-1] if ends else last
+            if stop > limit:
+                return index, f"the body of the loop reaches word {stop}, its block only {limit}"
+            ends.append(stop)
+            if len(ends) > MAX_DEPTH:
+                return index, f"loops nest {len(ends)} deep, {MAX_DEPTH} is the most"
+    if records[last].spec is not End:
+        return last, "a kernel must close with `end`"
+    return None
+
+
+def check_records(records: Sequence[Record], *, where: str, physical: bool = True) -> None:
+    """Raise ProgramError for the first record or loop that is not well formed.
+
+    `where` names the kernel; the error adds the word's index and mnemonic.
+    """
+    for index, record in enumerate(records):
+        fault = record_fault(record, physical=physical)
+        if fault:
+            raise word_error(fault, where, index, record.spec.mnemonic)
+    misplaced = structure_fault(records)
+    if misplaced:
+        index, fault = misplaced
+        name = records[index].spec.mnemonic if records else "nothing"
+        raise word_error(fault, where, index, name)
+
+
+def word_error(fault: str, where: str, index: int, mnemonic: str | None = None) -> ProgramError:
+    """The error for one word of a kernel; `where` names the kernel."""
+    name = f" ({mnemonic})" if mnemonic else ""
+    return ProgramError(
+        f"word {index}{name} of {where} is not a valid instruction",
+        where=f"{where}, byte {index * 32} of its code",
+        why=fault,
+    )

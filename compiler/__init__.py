@@ -1,0 +1,1 @@
+"""The driver: pipeline table, options, frontends and reports; rewrites no IR itself."""

@@ -1,0 +1,1 @@
+"""Importers: one package a framework, each making a graph module."""

@@ -1,0 +1,50 @@
+"""Import of matrix products."""
+
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+
+from ....dialects.graph.base import static_shape
+from ....dialects.graph.contraction import GemmOp, MatMulOp
+from ....dialects.graph.movement import ReshapeOp
+from .builder import GraphBuilder
+from .node import Node
+from .rule import Rule, integer_factors
+
+
+def _matmul(node: Node, graph: GraphBuilder) -> Sequence[SSAValue]:
+    """A vector is a row on the left and a column on the right, and the result has no such axis."""
+    lhs, rhs = (graph.value(name) for name in node.inputs)
+    left, right = static_shape(lhs), static_shape(rhs)
+    if len(left) == 1:
+        lhs = graph.add(ReshapeOp(lhs, (1, *left)))
+    if len(right) == 1:
+        rhs = graph.add(ReshapeOp(rhs, (*right, 1)))
+    out = graph.add(MatMulOp(lhs, rhs))
+    shape = list(static_shape(out))
+    if len(right) == 1:
+        del shape[-1]
+    if len(left) == 1:
+        del shape[-1 if len(right) == 1 else -2]
+    return [out if len(shape) == len(static_shape(out)) else graph.add(ReshapeOp(out, shape))]
+
+
+def _gemm(node: Node, graph: GraphBuilder) -> Sequence[SSAValue]:
+    """All attributes keep their meaning; the third operand is optional from opset 11 on."""
+    out = GemmOp(
+        graph.value(node.inputs[0]),
+        graph.value(node.inputs[1]),
+        graph.value(node.inputs[2]) if node.has_input(2) else None,
+        alpha=node.real("alpha", 1.0),
+        beta=node.real("beta", 1.0),
+        trans_a=bool(node.integer("transA", 0)),
+        trans_b=bool(node.integer("transB", 0)),
+    )
+    return [graph.add(out)]
+
+
+RULES = {
+    "MatMul": Rule(_matmul, "floats; batches broadcast; vectors on either side", integer_factors),
+    "Gemm": Rule(_gemm, "floats; all attributes", integer_factors),
+}
+"""The operators of this family."""

@@ -1,0 +1,1 @@
+"""The meaning of programs: core, target and the four levels of IR."""

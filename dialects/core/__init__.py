@@ -1,0 +1,1 @@
+"""What all levels share: op bases, interpreter, origins, weights, errors, numpy kernels."""

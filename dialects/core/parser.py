@@ -1,0 +1,89 @@
+"""Reading IR text: xDSL's parser with source locations, and no float that changes on the way in."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import AnyDenseElement as AnyElement
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DenseIntOrFPElementsAttr,
+    FileLineColLoc,
+    IntAttr,
+    ModuleOp,
+    RankedStructure,
+    StringAttr,
+    UnknownLoc,
+)
+from xdsl.ir import Operation
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import ParseError, VerifyException
+
+from .errors import InputError
+
+
+class NpucParser(Parser):
+    """Gives every op without a `loc(...)` the place where its text starts.
+
+    Refuses bare hex among the float elements of a builtin `dense<...>`, which xDSL would read as
+    integers (`0xFF800000` as 4286578688.0); the string form `dense<"0x...">` is read bit for bit.
+    """
+
+    def __init__(self, ctx: Context, text: str, name: str = "<text>") -> None:
+        super().__init__(ctx, text, name)
+        self._text = text
+        self._file = StringAttr(name)
+        self._lines = [0]
+        end = text.find("\n")
+        while end >= 0:
+            self._lines.append(end + 1)
+            end = text.find("\n", end + 1)
+
+    def line_and_column(self, position: int) -> tuple[int, int]:
+        """One-based line and column of a position in the text."""
+        line = bisect_right(self._lines, position)
+        return line, position - self._lines[line - 1] + 1
+
+    def parse_operation(self) -> Operation:
+        """Parse an op and set its location unless the text gives one."""
+        line, column = self.line_and_column(self.pos)
+        op = super().parse_operation()
+        if isinstance(op.location, UnknownLoc):
+            op.location = FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
+        return op
+
+    def parse_dense_int_or_fp_elements_attr(
+        self, type: RankedStructure[AnyElement] | None
+    ) -> DenseIntOrFPElementsAttr:
+        """Parse what follows `dense`, refusing bare hex elements of floats."""
+        start = self.pos
+        attribute = super().parse_dense_int_or_fp_elements_attr(type)
+        if isinstance(attribute.get_element_type(), AnyFloat):
+            literal = self._text[start : self._text.find(">", start)].lower()
+            if "0x" in literal and '"' not in literal:
+                self.raise_error(
+                    'bare hex is read as an integer here; write floats as dense<"0x...">', start
+                )
+        return attribute
+
+
+def parse_module(ctx: Context, text: str, name: str = "<text>", first_line: int = 1) -> ModuleOp:
+    """The module in `text`, whose first line is line `first_line` of the file `name`.
+
+    `InputError` with `file:line:col` for text that does not parse; nothing is verified.
+    """
+    # Blank lines in front give parser and messages the right line numbers.
+    parser = NpucParser(ctx, "\n" * (first_line - 1) + text, name)
+    try:
+        return parser.parse_module()
+    except ParseError as error:
+        place = parser.line_and_column(error.span.start)
+        what = error.msg
+    except VerifyException as error:
+        place = parser.line_and_column(parser.pos)
+        what = str(error)
+    except RecursionError:
+        place = parser.line_and_column(parser.pos)
+        what = "regions are nested too deeply to be parsed"
+    raise InputError(what, where=f"{name}:{place[0]}:{place[1]}")

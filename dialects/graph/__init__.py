@@ -1,0 +1,1 @@
+"""Neural-network operators, one to one with what frameworks say."""

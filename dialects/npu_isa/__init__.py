@@ -1,0 +1,1 @@
+"""Machine instructions, one class each."""

@@ -1,0 +1,1 @@
+"""Machines: descriptions, features, costs and the timeline."""

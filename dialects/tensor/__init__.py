@@ -1,0 +1,1 @@
+"""Structured computations over explicit iteration spaces, and movements."""

@@ -1,0 +1,1 @@
+"""Kernels: loops, buffers in memory spaces, copies, cube and vector work."""

@@ -1,0 +1,457 @@
+"""Arithmetic on tiles: the cube's multiply-accumulate and the vector unit's ops.
+
+Every op writes a destination buffer it is given. Vector ops run on whole UB buffers of rank 1 or 2;
+what lies beyond a ragged tile's valid size is computed and never stored.
+"""
+
+from collections.abc import Sequence
+from enum import auto
+from typing import TYPE_CHECKING
+
+import numpy as np
+from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, i64
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.irdl import (
+    ParsePropInAttrDict,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+)
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
+
+from ..core.dtypes import Array
+from ..core.kernels import contract, elementwise, reduce
+from ..core.kernels.cast import cast
+from ..core.ops import EffectOp
+from .memory import buffer_type
+
+if TYPE_CHECKING:
+    from ..core.interpreter import Frame
+
+
+class Unary(StrEnum):
+    """One-source vector ops."""
+
+    EXP = auto()
+    LN = auto()
+    SQRT = auto()
+    RSQRT = auto()
+    REC = auto()
+    ABSOLUTE = auto()
+    RELU = auto()
+    COPY = auto()
+
+
+class Binary(StrEnum):
+    """Two-source vector ops; those of `tile.scalar` are the first four."""
+
+    ADD = auto()
+    MUL = auto()
+    MAXIMUM = auto()
+    MINIMUM = auto()
+    SUB = auto()
+    DIV = auto()
+
+
+SCALAR_KINDS = (Binary.ADD, Binary.MUL, Binary.MAXIMUM, Binary.MINIMUM)
+
+
+class Reduce(StrEnum):
+    """Reductions along a row."""
+
+    ADD = auto()
+    MAX = auto()
+    MIN = auto()
+
+
+class Mode(StrEnum):
+    """How a source of `tile.binary` spreads over the destination's rows and columns."""
+
+    FULL = auto()
+    ROW = auto()
+    BLOCK = auto()
+
+
+@irdl_attr_definition
+class UnaryAttr(EnumAttribute[Unary]):
+    """Kind of a `tile.unary`."""
+
+    name = "tile.unary_kind"
+
+
+@irdl_attr_definition
+class BinaryAttr(EnumAttribute[Binary]):
+    """Kind of a `tile.binary` or `tile.scalar`."""
+
+    name = "tile.binary_kind"
+
+
+@irdl_attr_definition
+class ReduceAttr(EnumAttribute[Reduce]):
+    """Kind of a `tile.reduce`."""
+
+    name = "tile.reduce_kind"
+
+
+@irdl_attr_definition
+class ModeAttr(EnumAttribute[Mode], SpacedOpaqueSyntaxAttribute):
+    """Spread of a source."""
+
+    name = "tile.mode"
+
+
+def _same_shape(source: SSAValue, target: SSAValue) -> None:
+    source_dims, target_dims = buffer_type(source).dims, buffer_type(target).dims
+    if source_dims != target_dims:
+        raise VerifyException(f"source is {list(source_dims)}, destination {list(target_dims)}")
+
+
+def _in_ub(*values: SSAValue) -> None:
+    for value in values:
+        type_ = buffer_type(value)
+        if type_.space.data != "ub" or len(type_.dims) not in (1, 2):
+            raise VerifyException(f"a vector op takes UB buffers of rank 1 or 2, not {type_}")
+
+
+@irdl_op_definition
+class MmadOp(EffectOp):
+    """`c = a @ b`, or `c += a @ b` where `accumulate` is not 0, on the valid `m, k, n`.
+
+    ```mlir
+    tile.mmad %a, %b -> %c accumulate %k valid [%m, %kk, %n] : !tile.buffer<16x32xf16, l0a>,
+      !tile.buffer<32x16xf16, l0b> to !tile.buffer<16x16xf32, l0c>
+    ```
+
+    The value is one f32 product of exactly `m, k, n` plus one add.
+    """
+
+    name = "tile.mmad"
+    lhs = operand_def()
+    rhs = operand_def()
+    target = operand_def()
+    accumulate = operand_def(IndexType())
+    m = operand_def(IndexType())
+    k = operand_def(IndexType())
+    n = operand_def(IndexType())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$lhs `,` $rhs `->` $target `accumulate` $accumulate `valid` `[` $m `,` $k `,` $n `]` "
+        "attr-dict `:` type($lhs) `,` type($rhs) `to` type($target)"
+    )
+
+    def __init__(
+        self,
+        lhs: SSAValue,
+        rhs: SSAValue,
+        target: SSAValue,
+        accumulate: SSAValue,
+        valid: Sequence[SSAValue],
+    ) -> None:
+        super().__init__(operands=[lhs, rhs, target, accumulate, *valid])
+
+    def verify_(self) -> None:
+        """Spaces are L0A, L0B, L0C and the sizes agree."""
+        lhs, rhs, target = (buffer_type(v) for v in (self.lhs, self.rhs, self.target))
+        spaces = (lhs.space.data, rhs.space.data, target.space.data)
+        if spaces != ("l0a", "l0b", "l0c"):
+            raise VerifyException(f"mmad takes l0a, l0b and l0c, not {', '.join(spaces)}")
+        if (lhs.dims[0], rhs.dims[1]) != target.dims or lhs.dims[1] != rhs.dims[0]:
+            raise VerifyException(f"{lhs.dims} times {rhs.dims} is not {target.dims}")
+
+    def run(self, frame: "Frame") -> None:
+        """One product, one add."""
+        m, k, n = (int(frame.get(v)) for v in (self.m, self.k, self.n))
+        lhs, rhs = frame.get(self.lhs)[:m, :k], frame.get(self.rhs)[:k, :n]
+        target = frame.get(self.target)
+        valid = target[:m, :n]
+        valid[...] = contract.mmad(valid, lhs, rhs, bool(frame.get(self.accumulate)))
+
+
+class VectorOp(EffectOp):
+    """Base of the vector ops: shared checks."""
+
+    def buffers(self) -> tuple[SSAValue, ...]:
+        """All buffer operands."""
+        return tuple(self.operands)
+
+    def verify_(self) -> None:
+        """Operands lie in UB."""
+        _in_ub(*self.buffers())
+
+
+@irdl_op_definition
+class UnaryOp(VectorOp):
+    """One-source elementwise op; `copy` also turns a fractal (`nz`) buffer into rows.
+
+    ```mlir
+    tile.unary exp %x -> %y : !tile.buffer<16x64xf32, ub> to !tile.buffer<16x64xf32, ub>
+    ```
+    """
+
+    name = "tile.unary"
+    kind = prop_def(UnaryAttr)
+    source = operand_def()
+    target = operand_def()
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$kind $source `->` $target attr-dict `:` type($source) `to` type($target)"
+
+    def __init__(self, kind: Unary, source: SSAValue, target: SSAValue) -> None:
+        super().__init__(operands=[source, target], properties={"kind": UnaryAttr(kind)})
+
+    def verify_(self) -> None:
+        """Same shape; only a copy changes the layout."""
+        super().verify_()
+        _same_shape(self.source, self.target)
+        source, target = buffer_type(self.source), buffer_type(self.target)
+        if source.element_type != target.element_type:
+            raise VerifyException("tile.unary keeps the element type; use tile.cast")
+        if source.layout != target.layout and self.kind.data != Unary.COPY:
+            raise VerifyException(f"only a copy changes the layout, not {self.kind.data}")
+
+    def run(self, frame: "Frame") -> None:
+        """Apply the kernel."""
+        source = frame.get(self.source)
+        kind = self.kind.data
+        value = source if kind == Unary.COPY else getattr(elementwise, kind)(source)
+        frame.get(self.target)[...] = value
+
+
+@irdl_op_definition
+class BinaryOp(VectorOp):
+    """Two-source elementwise op with broadcast sources.
+
+    ```mlir
+    tile.binary add %x, %bias -> %y {rhs_mode = #tile<mode row>} : !tile.buffer<16x64xf32, ub>,
+      !tile.buffer<64xf32, ub> to !tile.buffer<16x64xf32, ub>
+    ```
+
+    A source is `full` (the default: the destination's shape), `row` (rank 1, the same for every
+    row) or `block` (`rows x 32 bytes`, each row filled with that row's value by `tile.broadcast`;
+    a destination of rank 1 is one row).
+    """
+
+    name = "tile.binary"
+    kind = prop_def(BinaryAttr)
+    lhs = operand_def()
+    rhs = operand_def()
+    target = operand_def()
+    lhs_mode = opt_prop_def(ModeAttr)
+    rhs_mode = opt_prop_def(ModeAttr)
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$kind $lhs `,` $rhs `->` $target attr-dict "
+        "`:` type($lhs) `,` type($rhs) `to` type($target)"
+    )
+
+    def __init__(
+        self,
+        kind: Binary,
+        lhs: SSAValue,
+        rhs: SSAValue,
+        target: SSAValue,
+        *,
+        lhs_mode: Mode = Mode.FULL,
+        rhs_mode: Mode = Mode.FULL,
+    ) -> None:
+        super().__init__(
+            operands=[lhs, rhs, target],
+            properties={
+                "kind": BinaryAttr(kind),
+                "lhs_mode": None if lhs_mode == Mode.FULL else ModeAttr(lhs_mode),
+                "rhs_mode": None if rhs_mode == Mode.FULL else ModeAttr(rhs_mode),
+            },
+        )
+
+    @property
+    def sources(self) -> tuple[tuple[SSAValue, Mode], tuple[SSAValue, Mode]]:
+        """Both sources with their spread."""
+        return (
+            (self.lhs, self.lhs_mode.data if self.lhs_mode else Mode.FULL),
+            (self.rhs, self.rhs_mode.data if self.rhs_mode else Mode.FULL),
+        )
+
+    def verify_(self) -> None:
+        """Each source has the shape its mode asks for."""
+        super().verify_()
+        target = buffer_type(self.target)
+        for source, mode in self.sources:
+            type_ = buffer_type(source)
+            want = {
+                Mode.FULL: target.dims,
+                Mode.ROW: target.dims[-1:],
+                Mode.BLOCK: ((1, *target.dims)[-2], target.c0),
+            }[mode]
+            if type_.dims != want:
+                raise VerifyException(
+                    f"a '{mode}' source of {list(target.dims)} is {list(want)}, "
+                    f"not {list(type_.dims)}"
+                )
+            if type_.element_type != target.element_type:
+                raise VerifyException("sources and destination have one element type")
+
+    def run(self, frame: "Frame") -> None:
+        """Apply the kernel to the spread sources."""
+        lhs, rhs = (_spread(frame.get(source), mode) for source, mode in self.sources)
+        frame.get(self.target)[...] = getattr(elementwise, self.kind.data)(lhs, rhs)
+
+
+def _spread(array: Array, mode: Mode) -> Array:
+    return array[:, :1] if mode == Mode.BLOCK else array
+
+
+@irdl_op_definition
+class ScalarOp(VectorOp):
+    """Elementwise op with a constant as second source.
+
+    ```mlir
+    tile.scalar maximum %x, 0.0 : f32 -> %y
+      : !tile.buffer<16x64xf32, ub> to !tile.buffer<16x64xf32, ub>
+    ```
+    """
+
+    name = "tile.scalar"
+    kind = prop_def(BinaryAttr)
+    source = operand_def()
+    value = prop_def(FloatAttr)
+    target = operand_def()
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$kind $source `,` $value `->` $target attr-dict `:` type($source) `to` type($target)"
+    )
+
+    def __init__(self, kind: Binary, source: SSAValue, value: FloatAttr, target: SSAValue) -> None:
+        super().__init__(
+            operands=[source, target], properties={"kind": BinaryAttr(kind), "value": value}
+        )
+
+    def verify_(self) -> None:
+        """The kind has a scalar form; shapes agree."""
+        super().verify_()
+        _same_shape(self.source, self.target)
+        if self.kind.data not in SCALAR_KINDS:
+            known = ", ".join(SCALAR_KINDS)
+            raise VerifyException(f"'{self.kind.data}' has no scalar form; there are {known}")
+
+    def run(self, frame: "Frame") -> None:
+        """Apply the kernel with the constant in the source's element type."""
+        source = frame.get(self.source)
+        scalar = np.asarray(self.value.value.data).astype(source.dtype)
+        frame.get(self.target)[...] = getattr(elementwise, self.kind.data)(source, scalar)
+
+
+@irdl_op_definition
+class CastOp(VectorOp):
+    """Change the element type, rounding to nearest even, saturating to integers.
+
+    ```mlir
+    tile.cast %x -> %y : !tile.buffer<16x64xf32, ub> to !tile.buffer<16x64xf16, ub>
+    ```
+    """
+
+    name = "tile.cast"
+    source = operand_def()
+    target = operand_def()
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$source `->` $target attr-dict `:` type($source) `to` type($target)"
+
+    def __init__(self, source: SSAValue, target: SSAValue) -> None:
+        super().__init__(operands=[source, target])
+
+    def verify_(self) -> None:
+        """Same shape, other element type."""
+        super().verify_()
+        _same_shape(self.source, self.target)
+
+    def run(self, frame: "Frame") -> None:
+        """Convert."""
+        frame.get(self.target)[...] = cast(frame.get(self.source), buffer_type(self.target).dtype)
+
+
+@irdl_op_definition
+class ReduceOp(VectorOp):
+    """Reduce the first `cols` elements of each row to one (a rank-1 source is one row).
+
+    ```mlir
+    tile.reduce max %x scratch %s -> %y {cols = 10 : i64}
+      : !tile.buffer<32x16xf32, ub>, !tile.buffer<32xf32, ub> to !tile.buffer<32xf32, ub>
+    ```
+
+    `scratch` (the destination's type) holds the partial results of rows wider than one vector.
+    """
+
+    name = "tile.reduce"
+    kind = prop_def(ReduceAttr)
+    source = operand_def()
+    scratch = opt_operand_def()
+    target = operand_def()
+    cols = prop_def(IntegerAttr)
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$kind $source (`scratch` $scratch^ `:` type($scratch))? `->` $target attr-dict "
+        "`:` type($source) `to` type($target)"
+    )
+
+    def __init__(
+        self,
+        kind: Reduce,
+        source: SSAValue,
+        target: SSAValue,
+        *,
+        cols: int,
+        scratch: SSAValue | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[source, scratch, target],
+            properties={"kind": ReduceAttr(kind), "cols": IntegerAttr(cols, i64)},
+        )
+
+    def verify_(self) -> None:
+        """The destination has one element a row."""
+        super().verify_()
+        source, target = buffer_type(self.source), buffer_type(self.target)
+        if target.dims != (1, *source.dims)[-2:-1]:
+            raise VerifyException(f"{list(source.dims)} does not reduce to {list(target.dims)}")
+        if not 0 < self.cols.value.data <= source.dims[-1]:
+            raise VerifyException(f"cols = {self.cols.value.data} of {source.dims[-1]} columns")
+        if self.scratch and self.scratch.type != self.target.type:
+            raise VerifyException("scratch has the destination's type")
+
+    def run(self, frame: "Frame") -> None:
+        """Reduce along the last axis."""
+        source = frame.get(self.source)[..., : self.cols.value.data]
+        frame.get(self.target)[...] = getattr(reduce, f"reduce_{self.kind.data}")(source)
+
+
+@irdl_op_definition
+class BroadcastOp(VectorOp):
+    """Fill one 32-byte block with each element: `[rows]` becomes `[rows, 32 bytes]`.
+
+    ```mlir
+    tile.broadcast %x -> %y : !tile.buffer<32xf32, ub> to !tile.buffer<32x8xf32, ub>
+    ```
+    """
+
+    name = "tile.broadcast"
+    source = operand_def()
+    target = operand_def()
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$source `->` $target attr-dict `:` type($source) `to` type($target)"
+
+    def __init__(self, source: SSAValue, target: SSAValue) -> None:
+        super().__init__(operands=[source, target])
+
+    def verify_(self) -> None:
+        """Destination is rows x one block."""
+        super().verify_()
+        source, target = buffer_type(self.source), buffer_type(self.target)
+        if target.dims != (*source.dims, source.c0):
+            raise VerifyException(f"{list(source.dims)} does not spread to {list(target.dims)}")
+
+    def run(self, frame: "Frame") -> None:
+        """Repeat each element."""
+        frame.get(self.target)[...] = frame.get(self.source)[:, None]

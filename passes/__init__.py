@@ -1,0 +1,1 @@
+"""Rewrites, one pass a file."""

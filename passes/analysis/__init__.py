@@ -1,0 +1,1 @@
+"""Analyses that several passes share; they change nothing."""

@@ -1,0 +1,118 @@
+"""Where the buffers of a kernel lie on chip: which may share bytes, and which bytes.
+
+A buffer that only the vector pipe touches, in one block, is dead after its last use there, and the
+next such buffer may take its bytes: one pipe runs in order, so sharing costs no flag. Every
+other buffer is live through the whole kernel: slots rotate over all iterations, and another pipe
+may still be reading.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Operation
+
+from ...dialects.core.errors import CapacityError
+from ...dialects.target.machine import Machine
+from ...dialects.tile.compute import MmadOp
+from ...dialects.tile.memory import AllocOp, CopyOp, buffer_type
+from ...dialects.tile.program import KernelOp
+from ...dialects.tile.types import round_up
+
+ALIGNMENT = {"ub": 32, "l1": 32, "l0a": 512, "l0b": 512, "l0c": 1024}
+"""Bytes at which a buffer may start (fractals in L0A and L0B, accumulator fractals in L0C)."""
+
+
+def pipe_of(op: Operation) -> str | None:
+    """The pipe that runs a tile op; None for marks and control."""
+    if isinstance(op, CopyOp):
+        return op.pipe
+    if isinstance(op, MmadOp):
+        return "M"
+    return "V" if op.name.startswith("tile.") and op.name != "tile.tap" else None
+
+
+def pipes_of(alloc: AllocOp) -> set[str]:
+    """All pipes that touch a buffer."""
+    return {p for use in alloc.buffer.uses if (p := pipe_of(use.operation)) is not None}
+
+
+@dataclass
+class Placement:
+    """One buffer with the bytes and the span of program order it needs."""
+
+    alloc: AllocOp
+    nbytes: int
+    start: int
+    end: int
+    address: int = 0
+
+    def clashes(self, other: "Placement") -> bool:
+        """Whether both are live at some point."""
+        return self.start <= other.end and other.start <= self.end
+
+
+def allocs_of(kernel: KernelOp) -> Iterator[AllocOp]:
+    """The buffers of a kernel, in program order."""
+    return (op for op in kernel.walk() if isinstance(op, AllocOp))
+
+
+def plan(kernel: KernelOp) -> list[Placement]:
+    """Give every buffer an address in its space by first fit in program order."""
+    numbers = {op: i for i, op in enumerate(kernel.walk())}
+    placed: dict[str, list[Placement]] = {}
+    for alloc in allocs_of(kernel):
+        type_ = buffer_type(alloc.buffer)
+        space = type_.space.data
+        item = _lifetime(alloc, numbers)
+        item.address = _first_fit(item, placed.setdefault(space, []), ALIGNMENT[space])
+        placed[space].append(item)
+    return [item for items in placed.values() for item in items]
+
+
+def peaks(placements: Sequence[Placement]) -> dict[str, int]:
+    """Bytes used in each space."""
+    used: dict[str, int] = {}
+    for item in placements:
+        space = buffer_type(item.alloc.buffer).space.data
+        used[space] = max(used.get(space, 0), item.address + item.nbytes)
+    return used
+
+
+def check_capacity(kernel: KernelOp, placements: Sequence[Placement], machine: Machine) -> None:
+    """CapacityError if a space overflows: which buffers, from which nodes, how many bytes."""
+    for space, used in peaks(placements).items():
+        room = machine.size(space)
+        if used <= room:
+            continue
+        items = [p for p in placements if buffer_type(p.alloc.buffer).space.data == space]
+        items.sort(key=lambda p: -p.nbytes)
+        lines = "; ".join(
+            f"{buffer_type(p.alloc.buffer)} x {p.alloc.slots} = {p.nbytes} bytes" for p in items[:6]
+        )
+        raise CapacityError(
+            f"kernel @{kernel.sym_name.data} needs {used} bytes of {space}",
+            where=", ".join(kernel.node_names) or str(kernel.location),
+            why=f"{machine.name} has {room}; the largest buffers are {lines}",
+            hint="take smaller tiles in the #tile.schedule of its group",
+        )
+
+
+def _lifetime(alloc: AllocOp, numbers: dict[Operation, int]) -> Placement:
+    type_ = buffer_type(alloc.buffer)
+    nbytes = round_up(type_.nbytes, ALIGNMENT[type_.space.data]) * alloc.slots
+    users = [use.operation for use in alloc.buffer.uses]
+    local = all(user.parent is alloc.parent for user in users)
+    if alloc.slots == 1 and local and pipes_of(alloc) <= {"V"}:
+        last = max((numbers[user] for user in users), default=numbers[alloc])
+        return Placement(alloc, nbytes, numbers[alloc], last)
+    return Placement(alloc, nbytes, 0, len(numbers))
+
+
+def _first_fit(item: Placement, placed: Sequence[Placement], alignment: int) -> int:
+    """The lowest aligned address clear of every placed buffer that is live at the same time."""
+    address = 0
+    for other in sorted((p for p in placed if p.clashes(item)), key=lambda p: p.address):
+        if address + item.nbytes <= other.address:
+            break
+        address = max(address, round_up(other.address + other.nbytes, alignment))
+    return address

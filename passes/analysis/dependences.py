@@ -1,0 +1,206 @@
+"""Which pairs of memory accesses of a kernel must keep their order, and how far apart they run.
+
+The kernel is seen as a nest of loops over statements in program order (`Loop`, `Statement`), with
+the byte ranges each statement may touch (`MemoryAccess`).  Pipes run side by side, each in order, so
+only a pair on two pipes matters:
+
+1. Take every pair of accesses to one memory from two pipes, at least one of them a write.
+2. Let `B` be the innermost loop body (or the kernel) that holds both; `first` is the one that comes
+   first in it.  Can they overlap in *one* execution of `B`?  Symbols that do not change inside `B`
+   have one value in both addresses; all others are independent.
+3. Can they overlap in *two* executions of `B`?  Then every symbol that depends on a loop is
+   independent.  If both addresses are `slot * size + rest` with the same `slot = count mod depth`,
+   the two rests and their bytes fit within one slot, and `count` grows by exactly 1 from each
+   execution of `B` to the next, they overlap only in executions `depth`, `2 depth`, ... apart.
+   Otherwise they may overlap in consecutive ones: distance 1.
+
+Two GM accesses conflict only if they go through the same kernel argument: arguments do not overlap
+unless they are equal, and a kernel is not given the same buffer twice to write it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from xdsl.ir import Operation
+
+from .affine import Affine, Symbol, difference
+
+
+@dataclass(eq=False, slots=True)
+class Loop:
+    """A loop of the kernel.  `trips` is its count when static."""
+
+    number: int
+    parent: Loop | None
+    statement: Statement
+    trips: int | None
+    symbol: Symbol
+    """The iteration, from 0."""
+
+    @property
+    def enclosing(self) -> list[Loop]:
+        """This loop and those around it, innermost first."""
+        loops: list[Loop] = []
+        loop: Loop | None = self
+        while loop is not None:
+            loops.append(loop)
+            loop = loop.parent
+        return loops
+
+    def is_inside(self, other: Loop | None) -> bool:
+        """Whether this is `other` or nested in it; everything is inside the kernel, None."""
+        return other is None or any(loop is other for loop in self.enclosing)
+
+
+@dataclass(eq=False, slots=True)
+class Statement:
+    """An operation of the kernel: an instruction, or a loop with all it holds.
+
+    `start` and `end` number the program order; both are even, so that the odd numbers are the
+    gaps where flags go.  They are equal for an instruction.
+    """
+
+    op: Operation
+    loop: Loop | None
+    """The loop whose body holds it; None in the kernel's own body."""
+    start: int
+    end: int
+
+    def within(self, loop: Loop | None) -> Statement:
+        """The statement in the body of `loop` that is or holds this one."""
+        statement = self
+        while statement.loop is not loop:
+            assert statement.loop is not None
+            statement = statement.loop.statement
+        return statement
+
+
+@dataclass(eq=False, slots=True)
+class MemoryAccess:
+    """`size` bytes from `base` on that an instruction may read or write."""
+
+    statement: Statement
+    pipe: str
+    space: str
+    writes: bool
+    base: Affine
+    size: int
+
+    @property
+    def argument(self) -> Symbol | None:
+        """The kernel argument a GM address starts from."""
+        return next((s for s, c in self.base.terms if c == 1 and is_argument(s)), None)
+
+
+class Dependence(NamedTuple):
+    """`first` must be done before `second` starts, in every execution of the body of `loop`; and,
+    if `distance` is not 0, `second` before `first` of the execution `distance` later.
+
+    `slot` is the `count mod distance` both addresses rotate by when `distance` is above 1.
+    """
+
+    first: MemoryAccess
+    second: MemoryAccess
+    loop: Loop | None
+    distance: int
+    slot: Symbol | None
+
+
+ARGUMENT = "argument"
+
+
+def is_argument(symbol: Symbol) -> bool:
+    """Whether the symbol is a kernel argument: its name is `(ARGUMENT, index)`."""
+    return isinstance(symbol.name, tuple) and symbol.name[:1] == (ARGUMENT,)
+
+
+def common_loop(left: Statement, right: Statement) -> Loop | None:
+    """The innermost loop around both statements."""
+    loop = left.loop
+    while loop is not None and (right.loop is None or not right.loop.is_inside(loop)):
+        loop = loop.parent
+    return loop
+
+
+def find_dependences(accesses: Sequence[MemoryAccess]) -> Iterator[Dependence]:
+    """All dependences between different pipes, in program order of their first access."""
+    ranges = [access.base.range for access in accesses]
+    for i, first in enumerate(accesses):
+        for j in range(i + 1, len(accesses)):
+            second = accesses[j]
+            if (
+                first.pipe == second.pipe
+                or first.space != second.space
+                or not (first.writes or second.writes)
+                or ranges[j].low >= ranges[i].high + first.size
+                or ranges[i].low >= ranges[j].high + second.size
+            ):
+                continue
+            found = _dependence(first, second)
+            if found is not None:
+                yield found
+
+
+def _dependence(first: MemoryAccess, second: MemoryAccess) -> Dependence | None:
+    """The dependence of two accesses in program order, or None if they never overlap."""
+    loop = common_loop(first.statement, second.statement)
+    fixed_argument = first.argument
+    if first.space == "gm":
+        if fixed_argument is None or second.argument is None:
+            return Dependence(first, second, loop, int(loop is not None), None)
+        if fixed_argument != second.argument:
+            return None
+    around = frozenset(enclosing.number for enclosing in loop.enclosing) if loop else frozenset[int]()
+    same = _overlap(first, second, around)
+    later = loop is not None and _overlap(first, second, frozenset())
+    if not same and not later:
+        return None
+    if loop is None or not later:
+        return Dependence(first, second, loop, 0, None)
+    slot = _rotation(first, second, loop)
+    if slot is None or slot.modulo is None:
+        return Dependence(first, second, loop, 1, None)
+    return Dependence(first, second, loop, slot.modulo.depth, slot)
+
+
+def _overlap(first: MemoryAccess, second: MemoryAccess, fixed: frozenset[int]) -> bool:
+    """Whether the ranges may overlap when only symbols of the loops `fixed` agree."""
+    gap = difference(second.base, first.base, lambda symbol: symbol.loops <= fixed)
+    return gap.low < first.size and gap.high > -second.size
+
+
+def _rotation(first: MemoryAccess, second: MemoryAccess, loop: Loop) -> Symbol | None:
+    """The slot symbol by which alone the two ranges decide whether they overlap."""
+    for symbol, size in first.base.terms:
+        if (
+            symbol.modulo is None
+            or size <= 0
+            or second.base.coefficient(symbol) != size
+            or not advances_by_one(symbol.modulo.count, loop)
+        ):
+            continue
+        gap = difference(
+            second.base.without(symbol), first.base.without(symbol), lambda s: not s.loops
+        )
+        if gap.low + size >= first.size and gap.high - size <= -second.size:
+            return symbol
+    return None
+
+
+def advances_by_one(count: Affine, loop: Loop) -> bool:
+    """Whether `count` is 1 larger in each execution of the body of `loop` than in the one before,
+    over the whole nest: the coefficient of a loop is the product of the trips inside it."""
+    expected = 1
+    rest = count
+    for enclosing in loop.enclosing:
+        if enclosing.trips != 1 and count.coefficient(enclosing.symbol) != expected:
+            return False
+        rest = rest.without(enclosing.symbol)
+        if enclosing.parent is not None:
+            if enclosing.trips is None:
+                return False
+            expected *= enclosing.trips
+    return not rest.loops

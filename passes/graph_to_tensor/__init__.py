@@ -1,0 +1,1 @@
+"""The lowering from graph to tensor."""

@@ -1,0 +1,1 @@
+"""Passes that attach or check the machine."""

@@ -1,0 +1,1 @@
+"""The lowering from tile to npu_isa."""
