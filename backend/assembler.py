@@ -24,11 +24,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..dialects.core.errors import ProgramError
-from ..dialects.npu_isa import instructions
+from ..dialects.npu_isa.instructions import MNEMONICS
 from ..dialects.npu_isa.instructions.scalar import Loop
 from ..dialects.npu_isa.record import Addr, Operand, Record, Reg
-from ..dialects.npu_isa.spec import Field, Instruction, by_mnemonic
-from .structure import body_words, check_records, record_fault
+from ..dialects.npu_isa.spec import Field, Instruction
+from .structure import F32_END, body_words, check_records, record_fault
 
 INDENT = "  "
 _REGISTER = re.compile(r"r(\d{1,9})")
@@ -150,7 +150,7 @@ def _parse_line(code: str) -> Record:
     if match is None:
         raise _TextError("an instruction is written `mnemonic name = value, ...`")
     written, mnemonic, rest = match.groups()
-    spec = by_mnemonic().get(mnemonic)
+    spec = MNEMONICS.get(mnemonic)
     if spec is None:
         raise _TextError(f"there is no instruction `{mnemonic}`")
     given = _named_operands(spec, rest or "")
@@ -196,9 +196,10 @@ def _parse_operand(field: Field, text: str) -> Operand:
         return text
     if field.kind == "f32":
         try:
-            return float(np.float32(text))
+            value = float(text)
         except ValueError:
             raise _TextError(f"{field.name} = {text} is not a number") from None
+        return value if abs(value) >= F32_END else float(np.float32(value))
     if field.kind == "addr":
         match = _ADDRESS.fullmatch(text)
         if match is None:
@@ -217,6 +218,3 @@ def _parse_number(text: str, name: str = "count") -> Operand:
     if not _INTEGER.fullmatch(text):
         raise _TextError(f"{name} = {text} is neither a register nor an integer")
     return int(text)
-
-
-assert instructions  # importing the package is what fills the table behind `by_mnemonic`

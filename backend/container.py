@@ -109,7 +109,7 @@ def _write_file(program: Program, file: BinaryIO) -> None:
 
 def _write(program: Program, emit: Callable[[Chunk], object]) -> None:
     """Emit the container piece by piece, so that constants are never copied together."""
-    program.check()
+    program.check_plan()
     kernels = [program.kernels[name] for name in sorted(program.kernels)]
     constants, constant_bytes = _place_constants(program)
     header = write_header(program, Layout(constants, constant_bytes))
@@ -212,7 +212,7 @@ def from_bytes(data: bytes | Bytes, *, where: str = "the program") -> Program:
     text = _take(content, header[0]).tobytes()
     words = [_words(content, section, where) for section in codes]
     program = read_header(text, words, _take(content, constants[0]), where=f"{where}, header")
-    program.check()
+    program.check_plan()
     return program
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ..dialects.npu_isa import instructions
+from ..dialects.npu_isa.instructions import OPCODES
 from ..dialects.npu_isa.record import Addr, Operand, Record, Reg
-from ..dialects.npu_isa.spec import OPCODE_BITS, Field, Instruction, Part, by_opcode
+from ..dialects.npu_isa.spec import OPCODE_BITS, Field, Instruction, Part
 from .encoder import LANE_BITS, LANES, Words
 from .structure import check_records, word_error
 
@@ -41,13 +41,12 @@ def decode(words: Words, *, where: str = "the kernel") -> list[Record]:
 
 def _specs(opcodes: Column, where: str) -> list[tuple[int, type[Instruction]]]:
     """The instruction of each opcode present."""
-    known = by_opcode()
     present: list[int] = np.unique(opcodes).tolist()
-    unknown = [opcode for opcode in present if opcode not in known]
+    unknown = [opcode for opcode in present if opcode not in OPCODES]
     if unknown:
         first = int(np.flatnonzero(np.isin(opcodes, unknown))[0])
         raise word_error(f"opcode {int(opcodes[first]):#05x} is unknown", where, first)
-    return [(opcode, known[opcode]) for opcode in present]
+    return [(opcode, OPCODES[opcode]) for opcode in present]
 
 
 def _extract(words: Words, part: Part) -> Column:
@@ -135,6 +134,3 @@ def _signed(field: Field, column: Column) -> list[int]:
     width = field.parts[-1].width
     half = 1 << (width - 1)
     return [value - (1 << width) if value >= half else value for value in values]
-
-
-assert instructions  # importing the package is what fills the table behind `by_opcode`

@@ -142,16 +142,37 @@ class Program:
         """
         for kernel in self.kernels.values():
             check_records(kernel.records, where=f"kernel {kernel.name}", physical=physical)
+        self.check_plan()
+
+    def check_plan(self) -> None:
+        """As `check`, but for the records themselves, which encoder and decoder check."""
+        for kernel in self.kernels.values():
             self._check_features(kernel)
         for entry in self.entries:
             self._check_entry(entry)
-        for constant in self.constants:
-            self._check_range(f"constant {constant.name}", constant.address, constant.data.nbytes)
+        self._check_constants()
         for buffer in self.buffers:
             self._check_range(f"buffer {buffer.name}", buffer.address, buffer.nbytes)
         if not 0 <= self.gm_bytes <= self.machine.memory.gm:
             fault = f"{self.gm_bytes} bytes, {self.machine.name} has {self.machine.memory.gm}"
             raise _refused("the GM plan", fault)
+
+    def _check_constants(self) -> None:
+        """Constants lie apart from each other and from inputs: they stay from run to run."""
+        for constant in self.constants:
+            self._check_range(f"constant {constant.name}", constant.address, constant.data.nbytes)
+        fixed = [(c.address, c.address + c.data.nbytes, True, c.name) for c in self.constants]
+        for inputs in ((), *(entry.inputs for entry in self.entries)):
+            own = [(t.address, t.address + t.nbytes, False, t.name) for t in inputs]
+            end = constant_end = 0
+            for start, stop, is_constant, name in sorted((*fixed, *own)):
+                if start < (end if is_constant else constant_end) and start < stop:
+                    kind = "constant" if is_constant else "input"
+                    raise _refused(
+                        f"{kind} {name}", f"a constant and an input or constant share byte {start}"
+                    )
+                end = max(end, stop)
+                constant_end = max(constant_end, stop) if is_constant else constant_end
 
     def _check_features(self, kernel: Kernel) -> None:
         for index, record in enumerate(kernel.records):

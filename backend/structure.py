@@ -6,13 +6,16 @@ decoder, assembler and emulator share what is said about them here.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from ..dialects.core.errors import ProgramError
 from ..dialects.npu_isa.instructions.scalar import End, Loop
-from ..dialects.npu_isa.record import Addr, Record, Reg
-from ..dialects.npu_isa.spec import REGISTERS, bind
+from ..dialects.npu_isa.record import Addr, Operand, Record, Reg
+from ..dialects.npu_isa.spec import REGISTERS, Field, bind
 
+F32_END = 3.4028235677973366e38
+"""The first number that rounds to infinity as f32."""
 MAX_DEPTH = REGISTERS
 """Loops within loops: each keeps its counter in a register of its own."""
 
@@ -24,10 +27,19 @@ def record_fault(record: Record, *, physical: bool = True) -> str | None:
     if len(operands) != len(spec.fields):
         return f"{len(operands)} operands where {spec.mnemonic} has {len(spec.fields)} fields"
     for field, value in zip(spec.fields, operands, strict=True):
-        fault = field.check(value, physical=physical)
+        fault = field.check(value, physical=physical) or _float_fault(field, value)
         if fault:
             return fault
     return spec.constraint(bind(spec, known_values(record)))
+
+
+def _float_fault(field: Field, value: Operand) -> str | None:
+    """A finite number that 32 bits would make infinite."""
+    if field.kind != "f32" or not isinstance(value, (int, float)) or not math.isfinite(value):
+        return None
+    if abs(value) < F32_END:
+        return None
+    return f"{field.name} = {value} is beyond the numbers of f32"
 
 
 def known_values(record: Record) -> list[int | float | str | None]:
@@ -74,6 +86,8 @@ def structure_fault(records: Sequence[Record]) -> tuple[int, str] | None:
     last = len(records) - 1
     if last < 0:
         return 0, "a kernel needs at least an `end`"
+    if records[last].spec is not End:
+        return last, "a kernel must close with `end`"
     ends: list[int] = []
     for index, record in enumerate(records):
         while ends and index >= ends[-1]:
@@ -88,8 +102,6 @@ def structure_fault(records: Sequence[Record]) -> tuple[int, str] | None:
             ends.append(stop)
             if len(ends) > MAX_DEPTH:
                 return index, f"loops nest {len(ends)} deep, {MAX_DEPTH} is the most"
-    if records[last].spec is not End:
-        return last, "a kernel must close with `end`"
     return None
 
 

@@ -41,7 +41,7 @@ def read_arrays(path: str | Path) -> dict[str, Array]:
 
 
 def random_arrays(ports: Sequence[Port], seed: int = SEED) -> list[Array]:
-    """An array for each port: normal floats, integers from 0 to 9; the same ones for the same seed."""
+    """An array for each port: normal floats, integers 0 .. 9; equal ones for an equal seed."""
     generator = np.random.default_rng(seed)
     arrays: list[Array] = []
     for port in ports:
@@ -74,7 +74,9 @@ def match_outputs(
     if strange or not arrays:
         why = f"there is no output {', '.join(strange)}" if strange else "it holds no array"
         raise InputError(
-            f"{where} does not hold expected outputs", why=why, hint=f"the outputs are {_list(ports)}"
+            f"{where} does not hold expected outputs",
+            why=why,
+            hint=f"the outputs are {_list(ports)}",
         )
     for name, array in arrays.items():
         if array.shape != known[name].shape:

@@ -30,7 +30,7 @@ def run_guarded(tool: str, work: Callable[[], int], *, debug: bool = False) -> i
     try:
         return work()
     except KeyboardInterrupt:
-        _say(f"{tool}: interrupted")
+        say(f"{tool}: interrupted")
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output has gone: nothing is left to say, and nowhere to flush to.
@@ -39,15 +39,15 @@ def run_guarded(tool: str, work: Callable[[], int], *, debug: bool = False) -> i
     except InternalError as error:
         if debug:
             raise
-        _say(_bug(tool, str(error)))
+        say(_bug(tool, str(error)))
     except NpucError as error:
         if debug:
             raise
-        _say(f"{tool}: error: {error}")
-    except Exception as error:  # noqa: BLE001  (the one place where a bug becomes a message)
+        say(f"{tool}: error: {error}")
+    except Exception as error:  # the one place where a bug becomes a message
         if debug:
             raise
-        _say(_bug(tool, f"{type(error).__name__}: {error}"))
+        say(_bug(tool, f"{type(error).__name__}: {error}"))
     return FAILED
 
 
@@ -56,11 +56,12 @@ def _bug(tool: str, what: str) -> str:
     arguments = " ".join(sys.argv[1:])
     return (
         f"{tool}: this is a bug in npuc: {what}\n"
-        f"  do: run `{tool} --debug {arguments}` for the traceback, and report it with the model"
+        f"  do: run `{tool} {arguments} --debug` for the traceback, and report it with the model"
     )
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
+    """Tell the person at the command line something, on standard error."""
     print(text, file=sys.stderr)  # noqa: T201  (what commands say to a person)
 
 
@@ -96,7 +97,9 @@ def write_output(data: bytes, name: str, *, text: bool) -> None:
         _write_whole(Path(name), data)
         return
     if not text and sys.stdout.isatty():
-        raise InputError("the output is binary, and standard output is a terminal", hint="use -o FILE")
+        raise InputError(
+            "the output is binary, and standard output is a terminal", hint="use -o FILE"
+        )
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()

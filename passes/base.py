@@ -59,10 +59,17 @@ def _counted(apply: Any) -> Any:
 
     @wraps(apply)
     def run(self: NpucPass, ctx: Context, op: ModuleOp) -> None:
+        if self.__dict__.get("_running", False):
+            apply(self, ctx, op)  # called by a subclass, which counts
+            return
         object.__setattr__(self, "_report", PassReport())
-        before = all_origins(op)
-        apply(self, ctx, op)
-        self.check_origins(before, all_origins(op))
+        object.__setattr__(self, "_running", True)
+        try:
+            before = all_origins(op)
+            apply(self, ctx, op)
+            self.check_origins(before, all_origins(op))
+        finally:
+            object.__setattr__(self, "_running", False)
 
     return run
 

@@ -1,6 +1,6 @@
 """The driver of the canonicalize passes: patterns, folding, merging and dead code, repeated.
 
-1. Patterns: those of the ops themselves, then those of the pass, greedily.
+1. Patterns: those the ops of npuc name (`get_canonicalization_patterns`), greedily.
 2. Constants: an op of npuc whose operands are small constants becomes a constant of its value.
 3. Weights: an op that is one step on a weight (`NpucOp.recipe_step`) becomes a step of the weight.
 4. Equal computations: of two pure ops that agree in operands, attributes and bodies the later goes.
@@ -11,7 +11,6 @@ xDSL's own passes for this lose origins, or stop at any write.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -51,19 +50,15 @@ _Seen: TypeAlias = ScopedDict[tuple[object, ...], list[Operation]]
 
 @dataclass(frozen=True)
 class CanonicalizePass(NpucPass):
-    """Base of a level's canonicalize pass, which adds a name and patterns its ops do not carry."""
-
-    @abstractmethod
-    def patterns(self) -> Sequence[RewritePattern]:
-        """Patterns besides those the ops name themselves."""
+    """Base of a level's canonicalize pass, which adds the name and the documentation."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Canonicalize the module and list the origins that went with dead code."""
-        for loss in canonicalize_module(op, self.patterns()):
+        for loss in canonicalize_module(op):
             self.lose(*loss)
 
 
-def canonicalize_module(module: ModuleOp, patterns: Sequence[RewritePattern] = ()) -> list[Loss]:
+def canonicalize_module(module: ModuleOp) -> list[Loss]:
     """Rewrite `module` to a fixed point; the origins that were lost with dead code.
 
     Steps as in the module docstring. The result does not depend on the order of equal choices:
@@ -71,7 +66,7 @@ def canonicalize_module(module: ModuleOp, patterns: Sequence[RewritePattern] = (
     """
     losses: list[Loss] = []
     for _ in range(_MAX_ROUNDS):
-        changed = apply_patterns(module, [_OwnPatterns(), *patterns])
+        changed = apply_patterns(module, [_OwnPatterns()])
         changed |= _fold(module)
         changed |= _merge_equal(module.body, None)
         changed |= _remove_dead(module, losses)

@@ -75,6 +75,12 @@ class _Pin:
 _PIN = _Pin()
 
 
+def blas_threads() -> int | None:
+    """Threads that BLAS uses now; None when it is not an OpenBLAS."""
+    blas = _openblas()
+    return None if blas is None else blas.get()
+
+
 @contextmanager
 def single_threaded_blas() -> Generator[None]:
     """BLAS uses one thread inside; the last of overlapping users restores what was set before."""

@@ -1,52 +1,29 @@
 """A kernel made ready to run: its records turned once into a tree of calls that all cores share.
 
 A record whose operands hold no register is resolved when the tree is built.  Any other is resolved
-at its dispatch, when its registers are read; what was resolved is kept by register values, so that
-the next iteration with the same values, and every other core, finds it.
+at its dispatch, when its registers are read, and what was resolved is kept by the values of the
+registers, so that the next iteration with the same values, and every other core, finds it.  Base
+addresses in GM are left out of that key, because they hardly ever repeat.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from operator import itemgetter
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
-from ...dialects.core.errors import ExecutionError
 from ...dialects.npu_isa.instructions.scalar import Loop
-from ...dialects.npu_isa.record import Addr, Operand, Record, Reg
-from ...dialects.npu_isa.spec import PIPES, Access, Footprint, Instruction, Operands
-from ...dialects.target.costs import Cycles
+from ...dialects.npu_isa.record import Addr, Record, Reg
 from ...dialects.target.machine import Machine
 from ..program import Kernel
 from ..structure import items
 from .core import CoreState
+from .issue import Issued, Resolver
 
-KEPT = 4096
+KEPT = 1024
 """Register values for which one record keeps what it resolved; beyond, it resolves again."""
 
 Step: TypeAlias = Callable[[CoreState], None]
-
-
-class GmRange(NamedTuple):
-    """Bytes of GM that one instruction reads (`r`) or writes (`w`)."""
-
-    mode: Literal["r", "w"]
-    shape: Footprint
-
-
-class Issued(NamedTuple):
-    """One instruction with its operands known: what executes, what the checks and the clock see.
-
-    `word` is its index in the kernel and `pipe` the queue it waits in.  `cycles` is None for a
-    transfer from or to GM, whose time depends on what L2 holds; `gm` lists its ranges.
-    """
-
-    word: int
-    spec: type[Instruction]
-    operands: Operands
-    pipe: str
-    cycles: Cycles | None
-    gm: tuple[GmRange, ...]
 
 
 class Code:
@@ -55,15 +32,7 @@ class Code:
     def __init__(self, kernel: Kernel, machine: Machine) -> None:
         self.kernel = kernel
         self.machine = machine
-        self.registers = 1 + max(
-            (
-                int(value.reg if isinstance(value, Addr) else value)
-                for record in kernel.records
-                for value in record.operands
-                if isinstance(value, Reg) or (isinstance(value, Addr) and value.reg is not None)
-            ),
-            default=0,
-        )
+        self.registers = 1 + max(map(_highest_register, kernel.records), default=0)
         """Registers the kernel names: their highest number and one."""
         self._root = self._block(0, len(kernel.records))
 
@@ -75,55 +44,129 @@ class Code:
     def _block(self, start: int, stop: int) -> tuple[Step, ...]:
         records = self.kernel.records
         return tuple(
-            self._loop(index, following)
-            if records[index].spec is Loop
-            else self._step(index, records[index])
+            self._loop(index, following) if records[index].spec is Loop else self._step(index)
             for index, following in items(records, start, stop)
         )
 
-    def _step(self, word: int, record: Record) -> Step:
+    def _step(self, word: int) -> Step:
         """One record: log what is issued, then execute it."""
-        resolve, registers = self._resolver(word, record)
-        execute = record.spec.execute
-        if not registers:
-            issued = resolve(())
-            operands = issued.operands
-
-            def static(core: CoreState) -> None:
-                core.log(issued)
-                execute(core, operands)
-
-            return static
-        known = _lookup(resolve, registers)
+        resolver = Resolver(self.kernel, word, self.machine)
+        execute = resolver.spec.execute
+        if resolver.is_scalar:
+            return _scalar(resolver, execute)
+        if not resolver.registers and resolver.gm_register is None:
+            return _static(resolver.whole(()), execute)
+        lookup = _moving(resolver) if resolver.gm_register is not None else _kept(resolver)
 
         def step(core: CoreState) -> None:
-            issued = known(core.regs)
+            issued = lookup(core.regs)
             core.log(issued)
             execute(core, issued.operands)
 
         return step
 
     def _loop(self, word: int, stop: int) -> Step:
-        """A loop: the test is logged once an iteration and once to leave."""
-        record = self.kernel.records[word]
-        iv, count, _ = record.operands
+        """A loop: the test is logged once an iteration and once more to leave."""
+        iv, count, _ = self.kernel.records[word].operands
         assert isinstance(iv, Reg)
-        resolve, registers = self._resolver(word, record)
-        known = _lookup(resolve, registers) if registers else None
-        constant = resolve(()) if known is None else None
+        assert isinstance(count, int)
+        test = Resolver(self.kernel, word, self.machine).scalar()
         body = self._block(word + 1, stop)
         words = stop - word
-        number = int(iv)
+        from_register = isinstance(count, Reg)
+        iv_number, count_number = int(iv), int(count)
 
         def loop(core: CoreState) -> None:
-            issued = constant or known(core.regs)  # pyright: ignore[reportOptionalCall]
             log = core.log
-            for iteration in range(issued.operands.count):
+            for iteration in range(core.regs[count_number] if from_register else count_number):
                 core.spend(words)
-                log(issued)
-                core.regs[number] = iteration
+                log(test)
+                core.regs[iv_number] = iteration
                 for step in body:
                     step(core)
-            log(issued)
+            log(test)
 
         return loop
+
+
+def _highest_register(record: Record) -> int:
+    registers = [value.reg if isinstance(value, Addr) else value for value in record.operands]
+    return max((int(value) for value in registers if isinstance(value, Reg)), default=0)
+
+
+def _static(issued: Issued, execute: Callable[..., None]) -> Step:
+    operands = issued.operands
+
+    def step(core: CoreState) -> None:
+        core.log(issued)
+        execute(core, operands)
+
+    return step
+
+
+def _scalar(resolver: Resolver, execute: Callable[..., None]) -> Step:
+    """Work of the issuing thread: only its time is logged, operands matter to nothing else."""
+    issued = resolver.scalar()
+    get = _getter(resolver.registers)
+    operands_of = resolver.operands
+    kept: dict[Any, Any] = {}
+
+    def step(core: CoreState) -> None:
+        core.log(issued)
+        key = get(core.regs)
+        operands = kept.get(key)
+        if operands is None:
+            operands = operands_of(key)
+            if len(kept) < KEPT:
+                kept[key] = operands
+        execute(core, operands)
+
+    return step
+
+
+def _kept(resolver: Resolver) -> Callable[[list[int]], Issued]:
+    """Resolved instructions by register values."""
+    get = _getter(resolver.registers)
+    whole = resolver.whole
+    kept: dict[Any, Issued] = {}
+
+    def lookup(regs: list[int]) -> Issued:
+        key = get(regs)
+        issued = kept.get(key)
+        if issued is None:
+            issued = whole(key)
+            if len(kept) < KEPT:
+                kept[key] = issued
+        return issued
+
+    return lookup
+
+
+def _moving(resolver: Resolver) -> Callable[[list[int]], Issued]:
+    """Transfers: everything but the GM address is kept by the values of the other registers."""
+    get = _getter(resolver.registers)
+    base = resolver.gm_register
+    assert base is not None
+    prepare, place = resolver.prepare, resolver.place
+    kept: dict[Any, Any] = {}
+
+    def lookup(regs: list[int]) -> Issued:
+        key = get(regs)
+        transfer = kept.get(key)
+        if transfer is None:
+            transfer = prepare(key)
+            if len(kept) < KEPT:
+                kept[key] = transfer
+        return place(transfer, regs[base])
+
+    return lookup
+
+
+def _getter(registers: tuple[int, ...]) -> Callable[[list[int]], tuple[int, ...]]:
+    """The values of `registers`, as a tuple also when there is one or none."""
+    if len(registers) > 1:
+        return itemgetter(*registers)
+    if not registers:
+        return lambda regs: ()
+    number = registers[0]
+    return lambda regs: (regs[number],)

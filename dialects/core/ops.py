@@ -135,7 +135,7 @@ class WeightOp(EffectOp):
     result = result_def(TensorType)
 
     traits = traits_def(Pure(), ConstantLike())
-    assembly_format = "$blob attr-dict `:` type($result)"
+    assembly_format = "qualified($blob) attr-dict `:` type($result)"
 
     def __init__(self, blob: BlobAttr) -> None:
         super().__init__(properties={"blob": blob}, result_types=[blob.result()])

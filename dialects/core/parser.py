@@ -45,6 +45,15 @@ class NpucParser(Parser):
         line = bisect_right(self._lines, position)
         return line, position - self._lines[line - 1] + 1
 
+    def place_of_undefined(self) -> tuple[int, int] | None:
+        """Where a value is used that the whole text does not define; None before its end."""
+        if self.pos < len(self._text.rstrip()):
+            return None
+        values = (v for by_index in self.forward_ssa_references.values() for v in by_index.values())
+        places = (use.operation.location for value in values for use in value.uses)
+        found = (x for x in places if isinstance(x, FileLineColLoc))
+        return next(((x.line.data, x.column.data) for x in found), None)
+
     def parse_operation(self) -> Operation:
         """Parse an op and set its location unless the text gives one."""
         line, column = self.line_and_column(self.pos)
@@ -78,7 +87,7 @@ def parse_module(ctx: Context, text: str, name: str = "<text>", first_line: int 
     try:
         return parser.parse_module()
     except ParseError as error:
-        place = parser.line_and_column(error.span.start)
+        place = parser.place_of_undefined() or parser.line_and_column(error.span.start)
         what = error.msg
     except VerifyException as error:
         place = parser.line_and_column(parser.pos)

@@ -23,7 +23,12 @@ class Memory:
     def __init__(self, name: str, size: int, fill: int = 0) -> None:
         """A memory of `size` bytes, each `fill` (0..255)."""
         self.name = name
-        raw = np.full(size + ALIGNMENT, fill, np.uint8)
+        # Zeros cost no host memory until they are written.
+        raw = (
+            np.full(size + ALIGNMENT, fill, np.uint8)
+            if fill
+            else np.zeros(size + ALIGNMENT, np.uint8)
+        )
         skip = -raw.ctypes.data % ALIGNMENT
         self.data: npt.NDArray[np.uint8] = raw[skip : skip + size]
 

@@ -302,8 +302,8 @@ class Instruction:
         del o
         return None
 
-    @staticmethod
-    def footprints(o: Operands, machine: Machine) -> tuple[Access, ...]:
+    @classmethod
+    def footprints(cls, o: Operands, machine: Machine) -> tuple[Access, ...]:
         """Memory effects, each relative to the address its field holds.
 
         Addresses in `o` are not read.  Counts must be ints; with upper bounds for counts the
@@ -329,13 +329,13 @@ class Instruction:
         accesses = cls.footprints(o, machine)
         return tuple(a.at(getattr(o, a.field)) for a in accesses if a.mode == mode)
 
-    @staticmethod
-    def execute(core: Core, o: Operands) -> None:
+    @classmethod
+    def execute(cls, core: Core, o: Operands) -> None:
         """Carry out the instruction on a core's memories and registers."""
         raise InternalError("an instruction without execute", why=repr((core, o)))
 
-    @staticmethod
-    def cycles(o: Operands, machine: Machine, traffic: Traffic = RESIDENT) -> Cycles:
+    @classmethod
+    def cycles(cls, o: Operands, machine: Machine, traffic: Traffic = RESIDENT) -> Cycles:
         """Cycles on the instruction's pipe.  `traffic` describes the GM side of a move: how many
         cores share the chip's bandwidth and how many bytes miss in L2."""
         raise InternalError("an instruction without cycles", why=repr((o, machine, traffic)))
@@ -357,7 +357,7 @@ def _register(spec: type[Instruction]) -> None:
     if not 0 <= spec.opcode < 1 << OPCODE_BITS:
         raise InternalError(f"{name}: opcode {spec.opcode} needs more than {OPCODE_BITS} bits")
     for required in ("execute", "cycles"):
-        if getattr(spec, required) is getattr(Instruction, required):
+        if next(c for c in spec.__mro__ if required in c.__dict__) is Instruction:
             raise InternalError(f"{name} does not define {required}")
     used = (1 << OPCODE_BITS) - 1
     for field in spec.fields:

@@ -241,7 +241,7 @@ class _Reader:
                 f"{name} = {value} {expected['unit']} makes no sense",
                 why=f"it lies outside {expected['low']}..{expected['high']}",
             )
-        if table["confidence"] not in CONFIDENCES:
+        if table["confidence"] not in tuple(CONFIDENCES):
             raise self.fail(
                 f"{name} has the confidence {table['confidence']!r}",
                 hint=f"use one of {', '.join(CONFIDENCES)}",

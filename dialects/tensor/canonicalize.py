@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from typing import TypeVar, cast
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, IntegerType, Signedness
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, IntegerType
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
-from ..core.attributes import tensor_type
+from ..core.attributes import element_name, tensor_type
+from ..core.dtypes import is_float
 from ..core.ops import ConstantOp
 from ..core.origins import move_origins
 from ..core.steps import Step
@@ -173,11 +174,13 @@ def _splat(value: SSAValue) -> arith.ConstantOp | None:
         return None
     element = owner.value.tensor.element_type
     scalar = owner.value.array().flat[0]
-    if isinstance(element, IntegerType):
-        if element.signedness.data != Signedness.SIGNLESS:
-            return None
-        return arith.ConstantOp(IntegerAttr(int(scalar), element))
-    return arith.ConstantOp(FloatAttr(float(scalar), cast(AnyFloat, element)))
+    name = element_name(element)
+    if name == "ui8":
+        # arith knows signless integers only.
+        return None
+    if is_float(name):
+        return arith.ConstantOp(FloatAttr(float(scalar), cast(AnyFloat, element)))
+    return arith.ConstantOp(IntegerAttr(int(scalar), cast(IntegerType, element)))
 
 
 def _retire(op: Operation, step: Step, rewriter: PatternRewriter) -> None:

@@ -99,12 +99,15 @@ class StructuredOp(HasCanonicalizationPatternsInterface, NpucOp):
         self,
         inputs: Sequence[SSAValue],
         maps: Sequence[AffineMap],
-        iterators: Sequence[Iterator],
+        iterators: Sequence[str],
         body: Region | Block,
         result_type: Attribute,
         combiner: str | None = None,
     ):
-        """Build the op; `maps` has one map per input and the result's map last."""
+        """Build the op; `maps` has one map per input and the result's map last.
+
+        `iterators` are "parallel" or "reduction" per dim.
+        """
         super().__init__(
             operands=[list(inputs)],
             result_types=[result_type],

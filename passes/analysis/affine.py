@@ -1,9 +1,9 @@
 """Integer expressions that are affine over symbols of known range.
 
-The symbols are what a kernel's registers are made of: loop iteration numbers, `count mod depth` of a
-rotating buffer, kernel arguments, and whatever else is not affine (an opaque symbol).  Each knows the
-loops its value depends on, so that a difference of two expressions can be taken either at one moment
-or at two different moments (`difference`).
+The symbols are what a kernel's registers are made of: loop iteration numbers, `count mod depth` of
+a rotating buffer, kernel arguments, and whatever else is not affine (an opaque symbol).  Each knows
+the loops its value depends on, so that a difference of two expressions can be taken either at one
+moment or at two different moments (`difference`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Symbol:
     it is when it is the slot of a rotating buffer.
     """
 
-    name: Hashable
+    name: tuple[Hashable, ...]
     range: Interval = field(compare=False)
     loops: frozenset[int] = field(compare=False, default=frozenset())
     modulo: Modulo | None = field(compare=False, default=None)

@@ -1,8 +1,8 @@
 """Which pairs of memory accesses of a kernel must keep their order, and how far apart they run.
 
 The kernel is seen as a nest of loops over statements in program order (`Loop`, `Statement`), with
-the byte ranges each statement may touch (`MemoryAccess`).  Pipes run side by side, each in order, so
-only a pair on two pipes matters:
+the byte ranges each statement may touch (`MemoryAccess`).  Pipes run side by side, each in order,
+so only a pair on two pipes matters:
 
 1. Take every pair of accesses to one memory from two pipes, at least one of them a write.
 2. Let `B` be the innermost loop body (or the kernel) that holds both; `first` is the one that comes
@@ -55,12 +55,17 @@ class Loop:
         return other is None or any(loop is other for loop in self.enclosing)
 
 
+STEP = 4
+"""Distance of the positions of two statements."""
+
+
 @dataclass(eq=False, slots=True)
 class Statement:
     """An operation of the kernel: an instruction, or a loop with all it holds.
 
-    `start` and `end` number the program order; both are even, so that the odd numbers are the
-    gaps where flags go.  They are equal for an instruction.
+    `start` and `end` are positions in program order, multiples of STEP, equal for an instruction.
+    In the gap between two statements, one behind the first is where flags are set, and one before
+    the second where they are waited for.
     """
 
     op: Operation
@@ -114,7 +119,7 @@ ARGUMENT = "argument"
 
 def is_argument(symbol: Symbol) -> bool:
     """Whether the symbol is a kernel argument: its name is `(ARGUMENT, index)`."""
-    return isinstance(symbol.name, tuple) and symbol.name[:1] == (ARGUMENT,)
+    return symbol.name[0] == ARGUMENT
 
 
 def common_loop(left: Statement, right: Statement) -> Loop | None:
@@ -153,7 +158,9 @@ def _dependence(first: MemoryAccess, second: MemoryAccess) -> Dependence | None:
             return Dependence(first, second, loop, int(loop is not None), None)
         if fixed_argument != second.argument:
             return None
-    around = frozenset(enclosing.number for enclosing in loop.enclosing) if loop else frozenset[int]()
+    around = (
+        frozenset(enclosing.number for enclosing in loop.enclosing) if loop else frozenset[int]()
+    )
     same = _overlap(first, second, around)
     later = loop is not None and _overlap(first, second, frozenset())
     if not same and not later:
@@ -203,4 +210,4 @@ def advances_by_one(count: Affine, loop: Loop) -> bool:
             if enclosing.trips is None:
                 return False
             expected *= enclosing.trips
-    return not rest.loops
+    return rest.is_constant

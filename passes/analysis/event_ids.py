@@ -89,8 +89,11 @@ def _merges(members: Sequence[Sync]) -> Iterator[tuple[int, Sync, Sync, Sync]]:
         if not left.carried and source.end >= target.start:
             continue
         lost = abs(left.set_at - right.set_at) + abs(left.wait_at - right.wait_at)
-        yield lost, left, right, Sync(
-            source, target, *left.queue, left.loop, left.distance, left.slots, left.slot
+        yield (
+            lost,
+            left,
+            right,
+            Sync(source, target, *left.queue, left.loop, left.distance, left.slots, left.slot),
         )
 
 
@@ -142,7 +145,7 @@ class _Attempt:
         for queue in {sync.queue for sync in syncs}:
             if sum(s.slots for s in syncs if s.queue == queue) > ids:
                 # A ring shares on its way back too.
-                self.tight |= {queue, queue[::-1]}
+                self.tight |= {queue, (queue[1], queue[0])}
         self.twins = {sync: _twin(sync, self.syncs) for sync in syncs}
 
     def run(self) -> tuple[dict[Sync, int], Queue | None]:

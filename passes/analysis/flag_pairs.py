@@ -62,9 +62,7 @@ def _covers(tight: Sync, loose: Sync) -> bool:
 
 def guard(sync: Sync) -> Sync:
     """The pair back that lets the source pipe go on only when the target pipe has caught up."""
-    return Sync(
-        sync.target, sync.source, sync.target_pipe, sync.source_pipe, sync.loop, 1, 1, None
-    )
+    return Sync(sync.target, sync.source, sync.target_pipe, sync.source_pipe, sync.loop, 1, 1, None)
 
 
 def _guarded(syncs: list[Sync], requirements: list[Requirement]) -> Reduction:

@@ -87,7 +87,7 @@ class GroupSpace:
     def _build(self, ops: Sequence[StructuredOp], *, split: bool) -> None:
         self.ops = tuple(ops)
         classes = _DimClasses(ops)
-        made = {op.output: classes.nodes(op, -1) for op in ops}
+        made: dict[SSAValue, _Axes] = {op.output: classes.nodes(op, -1) for op in ops}
         axes = dict(made)
         for inside in (True, False):
             for op, index, value in _reads(ops):
@@ -96,7 +96,9 @@ class GroupSpace:
                 use = classes.nodes(op, index)
                 known = axes.setdefault(value, use)
                 if classes.merge(known, use):
-                    axes[value] = tuple(k if u is None else u for k, u in zip(known, use))
+                    axes[value] = tuple(
+                        k if u is None else u for k, u in zip(known, use, strict=True)
+                    )
                 elif inside or not split:
                     raise _no_common_space(op, index, value)
         numbers: dict[int, int] = {}
@@ -145,12 +147,12 @@ class _DimClasses:
         return (self.root(first + dim) for dim in range(len(op.iterator_types)))
 
     def nodes(self, op: StructuredOp, index: int) -> _Axes:
-        """The node of each axis of input `index` of `op` (-1: of its result), None for constants."""
+        """The node of each axis of input `index` of `op` (-1: its result), None for constants."""
         first = self._first[op]
         return tuple(None if a is None else first + a for a in axes_of_map(op.maps[index]))
 
     def merge(self, left: _Axes, right: _Axes) -> bool:
-        """Join the classes axis by axis; False, and nothing done, if two dims of an op would meet."""
+        """Join the classes axis by axis; False, and no change, if dims of one op would meet."""
         parents, members = list(self._parents), dict(self._members)
         for a, b in zip(left, right, strict=True):
             if a is None or b is None:

@@ -1,9 +1,6 @@
 """The pass `graph-canonicalize`."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-
-from xdsl.pattern_rewriter import RewritePattern
 
 from ..canonicalization import CanonicalizePass
 
@@ -37,7 +34,3 @@ class GraphCanonicalizePass(CanonicalizePass):
     """
 
     name = "graph-canonicalize"
-
-    def patterns(self) -> Sequence[RewritePattern]:
-        """None besides those the ops name."""
-        return ()

@@ -87,5 +87,5 @@ def contract(
 
 
 def _product(builder: Builder, args: Sequence[SSAValue], wide: Attribute) -> SSAValue:
-    factors = [cast_scalar(builder, arg, wide) for arg in args]
-    return builder.insert(arith.MulfOp(*factors)).result
+    lhs, rhs = (cast_scalar(builder, arg, wide) for arg in args)
+    return builder.insert(arith.MulfOp(lhs, rhs)).result

@@ -65,8 +65,8 @@ class ConvertGraphToTensorPass(NpucPass):
     }
     ```
     Leaves alone: everything that is not of `graph`.   Assumes: dtypes are legal.
-    Algorithm: one walk in program order; each operator is replaced by the ops that `CONVERSIONS` makes
-    for it. Its origins move to the final one; the ops before it carry none.
+    Algorithm: one walk in program order; each operator is replaced by the ops that `CONVERSIONS`
+    makes for it. Its origins move to the final one; the ops before it carry none.
     """
 
     name = "convert-graph-to-tensor"

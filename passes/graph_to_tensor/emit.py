@@ -83,8 +83,9 @@ def broadcast_axes(shape: Sequence[int], target: Sequence[int]) -> list[int | No
 
 def constant(builder: Builder, value: float, type: Attribute) -> SSAValue:
     """A scalar constant of a float or signless integer type."""
-    if isinstance(type, IntegerType):
-        return builder.insert(arith.ConstantOp(IntegerAttr(int(value), type))).result
+    if not is_float_type(type):
+        integer = IntegerAttr(int(value), cast(IntegerType, type))
+        return builder.insert(arith.ConstantOp(integer)).result
     return builder.insert(arith.ConstantOp(FloatAttr(value, cast(AnyFloat, type)))).result
 
 

@@ -18,7 +18,7 @@ from .scalar_cast import cast_scalar
 
 def convert_softmax(emit: Emitter, op: SoftmaxOp) -> SSAValue:
     """Four ops over the same dims, in f32 for 16-bit floats, rounded once at the end."""
-    shape, axis, narrow = shape_of(op.x), op.axis.value.data, element_of(op.x)
+    axis, narrow = op.axis.value.data, element_of(op.x)
     wide = element_type("f32") if element_name(narrow) in HALVES else narrow
 
     def shifted_exp(builder: Builder, args: tuple[SSAValue, ...]) -> SSAValue:
@@ -26,7 +26,7 @@ def convert_softmax(emit: Emitter, op: SoftmaxOp) -> SSAValue:
         return builder.insert(math.ExpOp(builder.insert(arith.SubfOp(x, top)).result)).result
 
     def quotient(builder: Builder, args: tuple[SSAValue, ...]) -> SSAValue:
-        return cast_scalar(builder, builder.insert(arith.DivfOp(*args)).result, narrow)
+        return cast_scalar(builder, builder.insert(arith.DivfOp(args[0], args[1])).result, narrow)
 
     top = _reduce(emit, op.x, axis, "max")
     powers = _map_rows(emit, op.x, top, axis, wide, shifted_exp)

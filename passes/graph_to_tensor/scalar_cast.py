@@ -53,9 +53,9 @@ def _to_float(builder: Builder, value: SSAValue, target: AnyFloat) -> SSAValue:
 
 
 def _to_integer(builder: Builder, value: SSAValue, target: IntegerType) -> SSAValue:
-    source = value.type
-    if not isinstance(source, IntegerType):
+    if is_float_type(value.type):
         return builder.insert(arith.FPToSIOp(value, target)).result
+    source = cast(IntegerType, value.type)
     if source == _BOOL:
         return builder.insert(arith.ExtUIOp(value, target)).result
     if source.width.data < target.width.data:

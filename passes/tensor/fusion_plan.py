@@ -1,10 +1,10 @@
 """Decide which structured ops of a block share a group.
 
 1. Walk the ops in program order; each starts as a group of its own.
-2. Try to merge the op with all groups whose values it reads, else with the latest of them, else with
-   the one before, and so on. A merge needs: no way out of the merged group and back in; at most
-   `MAX_OUTPUTS` values read outside; a shared iteration space; the axes of all its values in one
-   order, since nothing inside a kernel transposes; and a rule that has no objection.
+2. Try to merge the op with all groups whose values it reads, else with the latest of them, else
+   with the one before, and so on. A merge needs: no way out of the merged group and back in; at
+   most `MAX_OUTPUTS` values read outside; a shared iteration space; the axes of all its values in
+   one order, since nothing inside a kernel transposes; and a rule that has no objection.
 3. What stood in the way is kept, and becomes the group's `stopped`.
 """
 
@@ -120,7 +120,7 @@ class FusionPlan:
         """Whether a value leaves the would-be group, and another made from it comes back."""
         inside: set[Operation] = set(members)
         read = {p for m in members for p in self._producers[m]} - inside
-        # Ops after the one that is being placed are in no group yet, so nothing comes back from them.
+        # Ops after the one that is being placed are in no group yet: nothing comes back from them.
         last = self._positions[members[-1]]
         todo = [c for m in members for c in self._consumers[m]]
         seen = set(inside)

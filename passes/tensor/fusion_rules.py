@@ -1,30 +1,25 @@
 """The rules by which structured ops may share a group, as a table.
 
 A rule judges a whole set of ops, given the iteration space they would share, so the same rule says
-whether an op may join and whether groups may merge. `matches` says which sets a rule is about; a set
-is fused if a rule matches and has no objection. To add a rule, put one into `RULES` of a subclass of
-the pass.
+whether an op may join and whether groups may merge. `matches` says which sets a rule is about; the
+first rule that matches decides. To add a rule, put it into `RULES` of a subclass of the pass.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import prod
 
-from xdsl.ir import SSAValue
-
-from ...dialects.core.attributes import element_name, tensor_type
-from ...dialects.core.dtypes import itemsize
 from ...dialects.tensor.bodies import is_forwarding, product_args
 from ...dialects.tensor.structured import StructuredOp
 from ..analysis.iteration_space import GroupSpace
+from .row_memory import peak_row_bytes
 
 
 @dataclass(frozen=True)
 class Proposal:
     """Ops that might become one group.
 
-    `space` is the iteration space they share; `capacity` the bytes of vector memory on chip, None if
-    the module names no machine.
+    `space` is the iteration space they share; `capacity` the bytes of vector memory on chip, None
+    if the module names no machine.
     """
 
     space: GroupSpace
@@ -107,24 +102,10 @@ def _row_objection(proposal: Proposal) -> str | None:
         return "not every op walks the rows of the reduction"
     if len(rows) + len(reduced) != space.rank:
         return "an op walks a dim that is neither reduced nor a row"
-    need = row_bytes(space, reduced)
+    need = peak_row_bytes(space, reduced)
     if proposal.capacity is not None and need > proposal.capacity:
-        return (
-            f"a whole row of its values takes {need} bytes, vector memory has {proposal.capacity}"
-        )
+        return f"a whole row takes {need} bytes at once, vector memory has {proposal.capacity}"
     return None
-
-
-def row_bytes(space: GroupSpace, reduced: set[int]) -> int:
-    """Bytes of one full row, along the dims in `reduced`, of every value the ops read or make."""
-    sizes: dict[tuple[SSAValue, tuple[int | None, ...]], int] = {}
-    for op in space.ops:
-        reads = [(value, space.axes_of_use(op, i)) for i, value in enumerate(op.inputs)]
-        for value, axes in (*reads, (op.output, space.axes_of(op.output))):
-            along = [space.extents[a] for a in axes if a in reduced and a is not None]
-            element = itemsize(element_name(tensor_type(value).element_type))
-            sizes[value, axes] = prod(along) * element if along else 0
-    return sum(sizes.values())
 
 
 RULES: tuple[FusionRule, ...] = (

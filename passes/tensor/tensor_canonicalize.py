@@ -1,10 +1,7 @@
 """The pass `tensor-canonicalize`."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
-
-from xdsl.pattern_rewriter import RewritePattern
 
 from ..canonicalization import CanonicalizePass
 
@@ -50,7 +47,3 @@ class TensorCanonicalizePass(CanonicalizePass):
     """
 
     name: ClassVar[str] = "tensor-canonicalize"
-
-    def patterns(self) -> Sequence[RewritePattern]:
-        """None besides those the ops name."""
-        return ()

@@ -14,6 +14,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.core.errors import InputError
 from ...dialects.core.origins import move_location
+from ...dialects.target.attributes import attribute_of
 from ...dialects.tensor.ops import GroupOp
 from ...dialects.tensor.structured import StructuredOp
 from ..analysis.iteration_space import GroupSpace
@@ -66,9 +67,9 @@ class TensorFuseGroupsPass(NpucPass):
     }
     ```
     Leaves alone: `tensor.view`, weights and constants, which are no work.
-    Assumes: canonical IR (a constant with one value for all elements is in the bodies that read it).
-    Algorithm: `fusion_plan` decides by the rules of `fusion_rules`; then the groups and the other ops
-    are put in an order in which each comes after what it reads, as early as it stood before.
+    Assumes: canonical code (what movement could be folded into maps, constants into bodies, is).
+    Algorithm: `fusion_plan` decides by the rules of `fusion_rules`; then the groups and the other
+    ops are put in an order in which each comes after what it reads, as early as it stood before.
     """
 
     name = "tensor-fuse-groups"
@@ -86,8 +87,10 @@ class TensorFuseGroupsPass(NpucPass):
                 f"there is no fusion rule {', '.join(unknown)}", hint=f"rules: {', '.join(known)}"
             )
         rules = [rule for rule in self.RULES if rule.name not in self.disable]
+        machine = attribute_of(op)
+        capacity = None if machine is None else machine.machine().size("ub")
         for block in list(_blocks_of_tensor_code(op)):
-            plan = FusionPlan(block, rules, vector_memory(op))
+            plan = FusionPlan(block, rules, capacity)
             order = _order(block, plan)
             for ops in order:
                 for member in ops:
@@ -108,7 +111,7 @@ def _blocks_of_tensor_code(op: Operation) -> Iterator[Block]:
 
 
 def _order(block: Block, plan: FusionPlan) -> list[tuple[Operation, ...]]:
-    """Groups and other ops, each after what it reads; of those that are ready the earliest first."""
+    """Groups and other ops, each after what it reads; of those ready the earliest first."""
     ops = [op for op in block.ops if op is not block.last_op]
     units: dict[Operation, tuple[Operation, ...]] = {
         op: plan.groups[op] if isinstance(op, StructuredOp) else (op,) for op in ops

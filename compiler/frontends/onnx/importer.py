@@ -52,7 +52,7 @@ def import_onnx(
     check(read.name, nodes, [*(port.name for port in inputs), *initializers])
     graph = GraphBuilder(inputs, constants.tensors, constants.makers, store)
     for node in nodes:
-        if node.op != "Constant":
+        if not all(output in constants.tensors for output in node.outputs):
             _build(node, graph)
     module, outputs = graph.finish(_output_names(read, graph))
     _compare(read, outputs, warnings)

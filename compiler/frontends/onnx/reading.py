@@ -1,6 +1,7 @@
 """Reading a model file into ONNX's messages, and saying plainly when that is not possible."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -84,8 +85,12 @@ def _parse(data: bytes, name: str) -> messages.Model:
         model.ParseFromString(data)
     except DecodeError as error:
         raise InputError(
-            f"{name} is not a readable ONNX model", why=_diagnosis(data), hint=_REWRITE
+            f"{name} cannot be read as an ONNX model", why=_diagnosis(data), hint=_REWRITE
         ) from error
+    if not model.ir_version:  # protobuf reads many a short file as an empty message
+        raise InputError(
+            f"{name} cannot be read as an ONNX model", why=_diagnosis(data), hint=_REWRITE
+        )
     return model
 
 
@@ -101,19 +106,40 @@ def _diagnosis(data: bytes) -> str:
             return meaning
     if wire.ends_early(data):
         return f"it is truncated: its {len(data)} bytes end in the middle of a field"
-    return f"its {len(data)} bytes are not a protobuf message"
+    return f"its {len(data)} bytes do not begin as a model does"
 
 
 def _checked(source: Source) -> Source:
-    """`source` if its message is a model: protobuf reads many a short file as an empty one."""
+    """`source` if its message has what every model has; a truncated file may lack it."""
     model = source.model
-    if not model.ir_version or not model.HasField("graph") or not model.graph.output:
-        missing = (
-            "it has no IR version"
-            if not model.ir_version
-            else "it has no graph"
-            if not model.HasField("graph")
-            else "its graph has no outputs"
+    parts = (
+        ("an IR version", model.ir_version),
+        ("a graph", model.HasField("graph")),
+        ("outputs", model.graph.output),
+    )
+    missing = [name for name, there in parts if not there]
+    if missing:
+        raise InputError(
+            f"{source.name} is not a complete ONNX model",
+            why=f"it does not have {missing[0]}",
+            hint=_REWRITE,
         )
-        raise InputError(f"{source.name} is not a complete ONNX model", why=missing, hint=_REWRITE)
+    # protobuf hands out a text that is not UTF-8 as bytes, but does not take it back.
+    if not all(isinstance(text, str) for text in _texts(model)):
+        raise InputError(
+            f"{source.name} is damaged", why="a name in it is not UTF-8 text", hint=_REWRITE
+        )
     return source
+
+
+def _texts(model: messages.Model) -> Iterator[object]:
+    """All names in the model that the importer reads."""
+    graph = model.graph
+    yield from (entry.domain for entry in model.opset_import)
+    for value in (*graph.input, *graph.output, *graph.value_info):
+        yield value.name
+        yield from (dimension.dim_param for dimension in value.type.tensor_type.shape.dim)
+    yield from (tensor.name for tensor in graph.initializer)
+    for node in graph.node:
+        yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
+        yield from (attribute.name for attribute in node.attribute)

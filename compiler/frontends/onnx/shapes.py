@@ -152,7 +152,7 @@ def _skeleton(model: messages.Model, inputs: Sequence[Port]) -> Any:
     bare.opset_import.extend(full.opset_import)
     bare.functions.extend(full.functions)
     graph = cast(Any, bare.graph)
-    graph.name = full.graph.name
+    graph.name = "skeleton"
     graph.node.extend(full.graph.node)
     graph.output.extend(full.graph.output)
     graph.value_info.extend(full.graph.value_info)

@@ -97,7 +97,17 @@ class Ranges(NamedTuple):
 
 
 def data_ranges(data: bytes) -> Ranges:
-    """The ranges of all constants of the `ModelProto` in `data`; `WireError` if cut off."""
+    """The ranges of all constants of the `ModelProto` in `data`, which protobuf could read.
+
+    None of a message with parts that only protobuf itself understands.
+    """
+    try:
+        return _graph_ranges(data)
+    except WireError:
+        return Ranges([], {})
+
+
+def _graph_ranges(data: bytes) -> Ranges:
     graphs = _messages(data, Field(0, _BYTES, 0, len(data)), _MODEL_GRAPH)
     if len(graphs) != 1:
         return Ranges([], {})  # protobuf merges several; they would have to be counted together

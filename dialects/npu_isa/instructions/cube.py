@@ -53,8 +53,8 @@ class Mmad(Instruction):
         """Features of the element type."""
         return cube_features(o.dtype)
 
-    @staticmethod
-    def footprints(o: Operands, machine: Machine) -> tuple[Access, ...]:
+    @classmethod
+    def footprints(cls, o: Operands, machine: Machine) -> tuple[Access, ...]:
         """Whole fractals of both operands; m rows of each block column of the result."""
         del machine
         c0 = BLOCK // itemsize(o.dtype)
@@ -68,8 +68,8 @@ class Mmad(Instruction):
         )
         return (*accesses, Access("dst", "r", result)) if o.accumulate else accesses
 
-    @staticmethod
-    def execute(core: Core, o: Operands) -> None:
+    @classmethod
+    def execute(cls, core: Core, o: Operands) -> None:
         """Unpack both operands, one product, one add."""
         m, k, n = o.m, o.k, o.n
         product = matmul(_left(core.l0a, o)[:m, :k], _right(core.l0b, o)[:k, :n])
@@ -84,8 +84,8 @@ class Mmad(Instruction):
         columns = product.reshape(m, wide, FRACTAL)
         result[...] = add(result, columns) if o.accumulate else columns
 
-    @staticmethod
-    def cycles(o: Operands, machine: Machine, traffic: Traffic = RESIDENT) -> Cycles:
+    @classmethod
+    def cycles(cls, o: Operands, machine: Machine, traffic: Traffic = RESIDENT) -> Cycles:
         """Setup plus one step a fractal."""
         del traffic
         return costs.mmad(machine, o.m, o.k, o.n, o.dtype)

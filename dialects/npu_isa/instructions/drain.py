@@ -52,8 +52,8 @@ class MovL0cUb(Instruction):
             return None
         return f"dst_stride = {o.dst_stride} rows is less than m = {o.m}"
 
-    @staticmethod
-    def footprints(o: Operands, machine: Machine) -> tuple[Access, ...]:
+    @classmethod
+    def footprints(cls, o: Operands, machine: Machine) -> tuple[Access, ...]:
         """m rows of each block column on both sides."""
         del machine
         row = FRACTAL * to_numpy(o.dtype).itemsize
@@ -64,8 +64,8 @@ class MovL0cUb(Instruction):
             Access("dst", "w", Footprint("ub", 0, o.m * row, columns, o.dst_stride * row)),
         )
 
-    @staticmethod
-    def execute(core: Core, o: Operands) -> None:
+    @classmethod
+    def execute(cls, core: Core, o: Operands) -> None:
         """Convert after the clamp."""
         if o.m <= 0 or o.n <= 0:
             return
@@ -77,8 +77,8 @@ class MovL0cUb(Instruction):
         values = cast(relu(source) if o.relu else source, o.dtype)
         core.ub.view(o.dst, shape, (o.dst_stride * row, row, dtype.itemsize), dtype)[...] = values
 
-    @staticmethod
-    def cycles(o: Operands, machine: Machine, traffic: Traffic = RESIDENT) -> Cycles:
+    @classmethod
+    def cycles(cls, o: Operands, machine: Machine, traffic: Traffic = RESIDENT) -> Cycles:
         """Accumulator bytes at the path's rate."""
         del traffic
         return costs.local_move(machine, "l0c_ub", ceil_div(o.n, FRACTAL) * o.m * ROW_BYTES)

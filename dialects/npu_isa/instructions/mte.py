@@ -77,8 +77,8 @@ class Nd2NzGmL1(Instruction):
             return None
         return f"dst_c0_stride = {o.dst_c0_stride} is less than rows = {o.rows} padded to 16"
 
-    @staticmethod
-    def footprints(o: Operands, machine: Machine) -> tuple[Access, ...]:
+    @classmethod
+    def footprints(cls, o: Operands, machine: Machine) -> tuple[Access, ...]:
         """Rows of GM read; whole padded block columns of L1 written."""
         del machine
         size = o.cols * itemsize(o.dtype)
@@ -89,8 +89,8 @@ class Nd2NzGmL1(Instruction):
             Access("dst", "w", Footprint("l1", 0, padded, ceil_div(size, BLOCK), stride)),
         )
 
-    @staticmethod
-    def execute(core: Core, o: Operands) -> None:
+    @classmethod
+    def execute(cls, core: Core, o: Operands) -> None:
         """Copy whole blocks and the ragged last block column, over zeros where padding shows."""
         rows, cols = o.rows, o.cols
         if rows <= 0 or cols <= 0:
@@ -109,8 +109,8 @@ class Nd2NzGmL1(Instruction):
             source = core.gm.view(o.src + whole * BLOCK, last, (o.src_stride, size), bits)
             core.l1.view(o.dst + whole * column, last, (BLOCK, size), bits)[...] = source
 
-    @staticmethod
-    def cycles(o: Operands, machine: Machine, traffic: Traffic = RESIDENT) -> Cycles:
+    @classmethod
+    def cycles(cls, o: Operands, machine: Machine, traffic: Traffic = RESIDENT) -> Cycles:
         """GM transfer; rows off the burst boundary cost the path's factor."""
         run = (o.rows, o.cols * itemsize(o.dtype), o.src_stride)
         aligned = costs.is_aligned(machine, o.src, *run)
@@ -150,8 +150,8 @@ class MovGmUb(Instruction):
         """Runs in UB do not overlap."""
         return _overlap(o, "dst_stride")
 
-    @staticmethod
-    def footprints(o: Operands, machine: Machine) -> tuple[Access, ...]:
+    @classmethod
+    def footprints(cls, o: Operands, machine: Machine) -> tuple[Access, ...]:
         """Runs of GM read; whole blocks of UB written."""
         del machine
         blocks = _round_up(o.len, BLOCK)
@@ -161,8 +161,8 @@ class MovGmUb(Instruction):
             Access("dst", "w", Footprint("ub", 0, blocks, o.nburst, stride)),
         )
 
-    @staticmethod
-    def execute(core: Core, o: Operands) -> None:
+    @classmethod
+    def execute(cls, core: Core, o: Operands) -> None:
         """Copy the runs; zero the rest of each last block."""
         count, size = o.nburst, o.len
         if count <= 0 or size <= 0:
@@ -175,8 +175,8 @@ class MovGmUb(Instruction):
         source = core.gm.view(o.src, (count,), (o.src_stride,), run)
         core.ub.view(o.dst, (count,), (stride,), run)[...] = source
 
-    @staticmethod
-    def cycles(o: Operands, machine: Machine, traffic: Traffic = RESIDENT) -> Cycles:
+    @classmethod
+    def cycles(cls, o: Operands, machine: Machine, traffic: Traffic = RESIDENT) -> Cycles:
         """GM transfer; runs off the burst boundary cost the path's factor."""
         run = (o.nburst, o.len, o.src_stride)
         aligned = costs.is_aligned(machine, o.src, *run)
@@ -215,8 +215,8 @@ class MovUbGm(Instruction):
             return None
         return f"dst_stride = {o.dst_stride} bytes is less than len = {o.len}"
 
-    @staticmethod
-    def footprints(o: Operands, machine: Machine) -> tuple[Access, ...]:
+    @classmethod
+    def footprints(cls, o: Operands, machine: Machine) -> tuple[Access, ...]:
         """Runs of UB read, runs of GM written."""
         del machine
         stride = o.src_stride * BLOCK
@@ -225,8 +225,8 @@ class MovUbGm(Instruction):
             Access("dst", "w", Footprint("gm", 0, o.len, o.nburst, o.dst_stride)),
         )
 
-    @staticmethod
-    def execute(core: Core, o: Operands) -> None:
+    @classmethod
+    def execute(cls, core: Core, o: Operands) -> None:
         """Copy the runs."""
         count, size = o.nburst, o.len
         if count <= 0 or size <= 0:
@@ -235,8 +235,8 @@ class MovUbGm(Instruction):
         source = core.ub.view(o.src, (count,), (o.src_stride * BLOCK,), run)
         core.gm.view(o.dst, (count,), (o.dst_stride,), run)[...] = source
 
-    @staticmethod
-    def cycles(o: Operands, machine: Machine, traffic: Traffic = RESIDENT) -> Cycles:
+    @classmethod
+    def cycles(cls, o: Operands, machine: Machine, traffic: Traffic = RESIDENT) -> Cycles:
         """GM transfer; runs off the burst boundary cost the path's factor."""
         run = (o.nburst, o.len, o.dst_stride)
         aligned = costs.is_aligned(machine, o.dst, *run)

@@ -43,8 +43,8 @@ class Reduction(Instruction):
         """The mask fits the element type."""
         return check_mask(o.mask, o.dtype)
 
-    @staticmethod
-    def footprints(o: Operands, machine: Machine) -> tuple[Access, ...]:
+    @classmethod
+    def footprints(cls, o: Operands, machine: Machine) -> tuple[Access, ...]:
         """Active lanes read; one element a repeat written."""
         del machine
         source = footprints(lanes(o, "src0", o.dtype), o.repeat, o.mask)
@@ -122,8 +122,8 @@ class VBrcb(Instruction):
         Field("dst_rep_stride", "imm", 16, unit="32 bytes", default=BLOCKS),
     )
 
-    @staticmethod
-    def footprints(o: Operands, machine: Machine) -> tuple[Access, ...]:
+    @classmethod
+    def footprints(cls, o: Operands, machine: Machine) -> tuple[Access, ...]:
         """8 elements a repeat read, 8 blocks a repeat written."""
         del machine
         target = _blocks(o)
@@ -131,8 +131,8 @@ class VBrcb(Instruction):
         source = Footprint("ub", 0, o.repeat * BLOCKS * itemsize(o.dtype))
         return (Access("src0", "r", source), *(Access("dst", "w", shape) for shape in written))
 
-    @staticmethod
-    def execute(core: Core, o: Operands) -> None:
+    @classmethod
+    def execute(cls, core: Core, o: Operands) -> None:
         """Read every element, then fill every block."""
         if o.repeat <= 0:
             return
@@ -143,8 +143,8 @@ class VBrcb(Instruction):
         view = core.ub.view(o.dst, (o.repeat, BLOCKS, target.per_block), steps, target.dtype)
         view[...] = values
 
-    @staticmethod
-    def cycles(o: Operands, machine: Machine, traffic: Traffic = RESIDENT) -> Cycles:
+    @classmethod
+    def cycles(cls, o: Operands, machine: Machine, traffic: Traffic = RESIDENT) -> Cycles:
         """One repeat a cycle, like other one-source work."""
         del traffic
         return costs.vector(machine, "single", itemsize(o.dtype), o.repeat)

@@ -49,8 +49,8 @@ class Scalar(Instruction):
 
     pipe = "S"
 
-    @staticmethod
-    def cycles(o: Operands, machine: Machine, traffic: Traffic = RESIDENT) -> Cycles:
+    @classmethod
+    def cycles(cls, o: Operands, machine: Machine, traffic: Traffic = RESIDENT) -> Cycles:
         """One step of the scalar unit."""
         del o, traffic
         return costs.scalar(machine)
@@ -64,8 +64,8 @@ class SMov(Scalar):
     restates = "Scalar MOV of a general register or immediate (64-bit registers)."
     fields = layout(Field("dst", "out"), _number("src"))
 
-    @staticmethod
-    def execute(core: Core, o: Operands) -> None:
+    @classmethod
+    def execute(cls, core: Core, o: Operands) -> None:
         """Copy."""
         core.regs[o.dst] = o.src
 
@@ -78,8 +78,8 @@ class SCoreId(Scalar):
     restates = "Read of the block-index special register."
     fields = layout(Field("dst", "out"))
 
-    @staticmethod
-    def execute(core: Core, o: Operands) -> None:
+    @classmethod
+    def execute(cls, core: Core, o: Operands) -> None:
         """Read the core number."""
         core.regs[o.dst] = core.core_id
 
@@ -165,8 +165,8 @@ class Control(Instruction):
 
     pipe = "S"
 
-    @staticmethod
-    def execute(core: Core, o: Operands) -> None:
+    @classmethod
+    def execute(cls, core: Core, o: Operands) -> None:
         """No effect on values."""
         del core, o
 
@@ -186,8 +186,8 @@ class Loop(Control):
         Field("body", "imm", 16, unit="words"),
     )
 
-    @staticmethod
-    def cycles(o: Operands, machine: Machine, traffic: Traffic = RESIDENT) -> Cycles:
+    @classmethod
+    def cycles(cls, o: Operands, machine: Machine, traffic: Traffic = RESIDENT) -> Cycles:
         """Scalar cycles of one test and branch: paid each iteration, and once more to leave."""
         del o, traffic
         return Cycles(machine.scalar.branch, 0)
@@ -201,8 +201,8 @@ class End(Control):
     restates = "Return from the kernel entry; the task is done when every pipe has drained."
     fields = ()
 
-    @staticmethod
-    def cycles(o: Operands, machine: Machine, traffic: Traffic = RESIDENT) -> Cycles:
+    @classmethod
+    def cycles(cls, o: Operands, machine: Machine, traffic: Traffic = RESIDENT) -> Cycles:
         """One step of the scalar unit."""
         del o, traffic
         return costs.scalar(machine)

@@ -37,13 +37,13 @@ class SetFlag(Instruction):
         """A pipe does not signal itself."""
         return "src and dst are the same pipe" if o.src == o.dst else None
 
-    @staticmethod
-    def execute(core: Core, o: Operands) -> None:
+    @classmethod
+    def execute(cls, core: Core, o: Operands) -> None:
         """Nothing to values."""
         del core, o
 
-    @staticmethod
-    def cycles(o: Operands, machine: Machine, traffic: Traffic = RESIDENT) -> Cycles:
+    @classmethod
+    def cycles(cls, o: Operands, machine: Machine, traffic: Traffic = RESIDENT) -> Cycles:
         """Cycles on `src`."""
         del o, traffic
         return Cycles(machine.sync.set_flag, 0)
@@ -63,13 +63,13 @@ class WaitFlag(Instruction):
         """A pipe does not signal itself."""
         return SetFlag.constraint(o)
 
-    @staticmethod
-    def execute(core: Core, o: Operands) -> None:
+    @classmethod
+    def execute(cls, core: Core, o: Operands) -> None:
         """Nothing to values."""
         del core, o
 
-    @staticmethod
-    def cycles(o: Operands, machine: Machine, traffic: Traffic = RESIDENT) -> Cycles:
+    @classmethod
+    def cycles(cls, o: Operands, machine: Machine, traffic: Traffic = RESIDENT) -> Cycles:
         """Cycles on `dst` once the flag is set."""
         del o, traffic
         return Cycles(machine.sync.wait_flag, 0)
@@ -85,13 +85,13 @@ class Barrier(Instruction):
     restates = "pipe_barrier(pipe or ALL); not defined for the scalar pipe alone."
     fields = layout(Field("pipe", "imm", 4, enum=(*PIPES[1:], "ALL")))
 
-    @staticmethod
-    def execute(core: Core, o: Operands) -> None:
+    @classmethod
+    def execute(cls, core: Core, o: Operands) -> None:
         """Nothing to values."""
         del core, o
 
-    @staticmethod
-    def cycles(o: Operands, machine: Machine, traffic: Traffic = RESIDENT) -> Cycles:
+    @classmethod
+    def cycles(cls, o: Operands, machine: Machine, traffic: Traffic = RESIDENT) -> Cycles:
         """Cycles once everything has drained."""
         del o, traffic
         return Cycles(machine.sync.barrier, 0)

@@ -1,0 +1,147 @@
+"""Runs a program: exact values, honest cycles, and on request every check."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy.typing as npt
+
+from ..program import Kernel, Program, Task
+from .blas import single_threaded_blas
+from .checks.bounds import Bounds
+from .checks.monitor import Monitor
+from .checks.report import CheckReport
+from .clock import Clock
+from .code import Code
+from .cores import Cores
+from .image import GmImage, check_inputs
+from .issue import Issued
+from .locate import located
+from .result import Result, TaskResult
+
+BUDGET = 100_000_000
+"""Instructions in loops that a core may issue in a task."""
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+
+class _Run(NamedTuple):
+    """What the tasks of one run share."""
+
+    image: GmImage
+    cores: Cores
+    clock: Clock
+    monitor: Monitor | None
+
+
+class Emulator:
+    """A machine with a program loaded; `run` may be called from several threads at a time.
+
+    - `checks`: look for bytes outside their memory, undefined bytes, misused flags and races.  The
+      first finding is raised; with `collect`, those that a run can go on after are gathered in the
+      result.
+    - `race_check`: with `checks`, also flags and races; false for programs that have no flags yet.
+    - `trace`: record when each instruction ran.
+    - `threads`: host threads for the cores of a task; by default one a host processor, one with
+      checks.  BLAS uses one thread during a run.
+    - `budget`: instructions in loops a core may issue in a task, so that every program ends.
+
+    A core runs its kernel in program order: an instruction takes effect when it is issued.  When it
+    would have run is worked out afterwards.  GM not written by anyone holds zeros.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        *,
+        checks: bool = False,
+        race_check: bool = True,
+        collect: bool = False,
+        trace: bool = False,
+        threads: int | None = None,
+        budget: int = BUDGET,
+    ) -> None:
+        program.check(physical=False)
+        self.program = program
+        self._checks = checks
+        self._races = race_check
+        self._collect = collect
+        self._trace = trace
+        self._threads = 1 if checks else threads or os.cpu_count() or 1
+        self._budget = budget
+        self._code: dict[str, Code] = {}
+        self._bounds = Bounds(program)
+        self._images: list[GmImage] = []
+        self._lock = threading.Lock()
+
+    def run(self, inputs: Arrays, entry: str | None = None) -> Result:
+        """Run an entry (by default the first) on inputs by name, of exactly its shapes and dtypes.
+
+        Raises InputError for inputs that do not fit, and ExecutionError, naming the instruction,
+        when the program does what no program may do.
+        """
+        called = self.program.entry(entry)
+        check_inputs(called, inputs)
+        report = CheckReport(collect=self._collect)
+        image = self._take_image()
+        for tensor in called.inputs:
+            image.store(tensor, inputs[tensor.name])
+        clock = Clock(self.program.machine, trace=self._trace)
+        monitor = None
+        if self._checks:
+            monitor = Monitor(self.program, called, races=self._races, report=report)
+        threads = Cores(self.program.machine, image.memory, self._threads, self._budget)
+        with single_threaded_blas(), threads as cores:
+            run = _Run(image, cores, clock, monitor)
+            tasks = tuple(self._task(task, run) for task in called.tasks)
+        outputs = {tensor.name: image.fetch(tensor) for tensor in called.outputs}
+        image.clear()
+        with self._lock:
+            # Only after a run that went well: what a wrong one wrote is not known.
+            self._images.append(image)
+        return Result(
+            machine=self.program.machine,
+            outputs=outputs,
+            cycles=clock.now,
+            tasks=tasks,
+            trace=tuple(clock.events),
+            report=report,
+        )
+
+    def _task(self, task: Task, run: _Run) -> TaskResult:
+        """Values first, core by core or in threads; then the time of all cores together."""
+        kernel = self.program.kernels[task.kernel]
+        logs = run.cores.run(self._code_of(kernel), task, run.monitor)
+        if run.monitor is not None:
+            run.monitor.finish_task()
+        self._note_stores(kernel, logs, run.image)
+        return run.clock.task(kernel, logs)
+
+    def _note_stores(
+        self, kernel: Kernel, logs: Sequence[Sequence[Issued]], image: GmImage
+    ) -> None:
+        """Tell the image what was written.  Constants stay from run to run, so none may be."""
+        for core, log in enumerate(logs):
+            for issued in log:
+                if issued.gm is not None and issued.gm.mode == "w":
+                    shape = issued.gm.shape
+                    fault = self._bounds.constant_hit(shape)
+                    if fault:
+                        raise located(fault, kernel, issued.word, core)
+                    image.written.append((shape.start, shape.end))
+
+    def _code_of(self, kernel: Kernel) -> Code:
+        with self._lock:
+            code = self._code.get(kernel.name)
+            if code is None:
+                code = self._code[kernel.name] = Code(kernel, self.program.machine)
+            return code
+
+    def _take_image(self) -> GmImage:
+        with self._lock:
+            if self._images:
+                return self._images.pop()
+        return GmImage(self.program)

@@ -1,0 +1,198 @@
+"""What a run is told as: one JSON object for programs, a table for people."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ..backend.emulator.result import Result
+from ..backend.program import Program
+from ..dialects.core.tolerance import Comparison
+from ..dialects.target.timeline import PIPES
+from .run import Outcome
+
+ENGINES = ("cube", "vector", "host")
+_MEMORY_PIPES = ("MTE1", "MTE2", "MTE3")
+_BAR = 24
+_MOSTLY = 0.5
+
+
+def pipe_busy(result: Result) -> dict[str, float]:
+    """For each pipe the share of the run in which it worked, averaged over the cores in use."""
+    if not result.cycles:
+        return dict.fromkeys(PIPES, 0.0)
+    return {
+        pipe: sum(task.utilisation(pipe) * task.cycles for task in result.tasks) / result.cycles
+        for pipe in PIPES
+    }
+
+
+def cube_utilization(result: Result) -> float:
+    """Multiply-adds done, as a share of what all cores could do in f16 in the time of the run."""
+    machine = result.machine
+    peak = machine.peak_flops / 2 * result.time_us * 1e-6
+    return result.work.macs / peak if peak else 0.0
+
+
+def launch_share(result: Result) -> float:
+    """Share of the run in which no kernel runs: handing the program over and launching tasks."""
+    running = sum(max(task.core_cycles) for task in result.tasks)
+    return 1 - running / result.cycles if result.cycles else 0.0
+
+
+def bound(result: Result) -> str:
+    """What limits the run: `launch`, `cube`, `vector`, `memory` or `latency`.
+
+    `launch` if that takes at least half of the time; else whatever works for at least half of the
+    time that is left; else `latency`, as everything waits for something most of the time.
+    """
+    launch, busy = launch_share(result), pipe_busy(result)
+    if launch >= _MOSTLY:
+        return "launch"
+    shares = {
+        "cube": busy["M"],
+        "vector": busy["V"],
+        "memory": max(busy[pipe] for pipe in _MEMORY_PIPES),
+    }
+    name = max(shares, key=lambda key: shares[key])
+    return name if shares[name] >= _MOSTLY * (1 - launch) else "latency"
+
+
+def engine_nodes(program: Program) -> dict[str, list[str]]:
+    """The nodes of the model by the engine that computes them."""
+    nodes: dict[str, list[str]] = {engine: [] for engine in ENGINES}
+    for node, engine in program.source_engines.items():
+        nodes[engine].append(node)
+    return nodes
+
+
+def as_json(outcome: Outcome) -> str:
+    """One object in one line; figures that a level does not have are null."""
+    result, program = outcome.result, outcome.program
+    document: dict[str, Any] = {
+        "ok": outcome.ok,
+        "model": outcome.request.model,
+        "level": outcome.request.level,
+        "precision": outcome.precision,
+        "max_abs_err": _worst(outcome.comparisons, "max_abs"),
+        "max_rel_err": _worst(outcome.comparisons, "max_rel"),
+        "outputs": {name: _comparison(c) for name, c in outcome.comparisons.items()},
+        "target": program.machine.name if program else None,
+        "validation": program.machine.validation if program else None,
+        "cycles": result.cycles if result else None,
+        "time_us": result.time_us if result else None,
+        "cube_utilization": cube_utilization(result) if result else None,
+        "pipe_busy": pipe_busy(result) if result else None,
+        "bound": bound(result) if result else None,
+        "compile_cpu_s": outcome.compile_cpu_s,
+        "emulate_cpu_s": outcome.emulate_cpu_s,
+        "engine_nodes": engine_nodes(program) if program else None,
+        "modelled_features": list(program.modelled) if program else None,
+        "warnings": list(outcome.warnings),
+    }
+    return json.dumps(document, allow_nan=False)
+
+
+def _comparison(comparison: Comparison) -> dict[str, Any]:
+    return {
+        "ok": comparison.ok,
+        "max_abs_err": _finite(comparison.max_abs),
+        "max_rel_err": _finite(comparison.max_rel),
+        "limit": comparison.limit,
+        "why": comparison.why,
+    }
+
+
+def _worst(comparisons: Mapping[str, Comparison], which: str) -> float | None:
+    """The largest error, None where nothing was compared or there is no number for it."""
+    errors = [float(getattr(comparison, which)) for comparison in comparisons.values()]
+    return _finite(max(errors)) if errors else None
+
+
+def _finite(error: float) -> float | None:
+    """JSON has no infinity: patterns of NaN that differ have no error, only a reason."""
+    return error if math.isfinite(error) else None
+
+
+def as_table(outcome: Outcome) -> RenderableType:
+    """The report for a person."""
+    parts: list[RenderableType] = [_headline(outcome), "", _outputs(outcome)]
+    if outcome.result is not None and outcome.program is not None:
+        figures = _figures(outcome, outcome.result, outcome.program)
+        parts += ["", _pipes(outcome.result), "", figures]
+    return Group(*parts)
+
+
+def _headline(outcome: Outcome) -> Text:
+    verdict = ("ok", "bold green") if outcome.ok else ("FAILED", "bold red")
+    if outcome.ok and not outcome.comparisons:
+        verdict = ("done (nothing to compare with)", "bold")
+    how = ", ".join(filter(None, (outcome.request.level, outcome.precision)))
+    where = f" on {outcome.program.machine.name}" if outcome.program else ""
+    return Text.assemble(f"{outcome.request.model}{where} ({how}): ", verdict)
+
+
+def _outputs(outcome: Outcome) -> Table:
+    table = _table()
+    for heading in ("output", "type"):
+        table.add_column(heading)
+    for heading in ("max abs err", "max rel err", "limit"):
+        table.add_column(heading, justify="right")
+    table.add_column("")
+    for name, array in outcome.outputs.items():
+        type_ = f"{array.dtype}{list(array.shape)}"
+        comparison = outcome.comparisons.get(name)
+        if comparison is None:
+            table.add_row(name, type_, "-", "-", "-", "not compared")
+            continue
+        errors = (f"{x:.3g}" for x in (comparison.max_abs, comparison.max_rel, comparison.limit))
+        table.add_row(name, type_, *errors, comparison.why or "ok")
+    return table
+
+
+def _pipes(result: Result) -> Table:
+    table = _table()
+    table.add_column("pipe")
+    table.add_column("busy", justify="right")
+    table.add_column("")
+    for pipe, share in pipe_busy(result).items():
+        table.add_row(pipe, f"{share:.1%}", bar(share))
+    return table
+
+
+def _figures(outcome: Outcome, result: Result, program: Program) -> Table:
+    table = _table(header=False)
+    table.add_column("")
+    table.add_column("")
+    engines = engine_nodes(program)
+    rows = {
+        "cycles": f"{result.cycles:,}",
+        "time": f"{result.time_us:,.2f} us ({program.machine.validation})",
+        "bound by": f"{bound(result)} (launching takes {launch_share(result):.1%})",
+        "cube": f"{cube_utilization(result):.2%} of the multiply-adds the chip could do in f16",
+        "kernels": f"{len(program.kernels)} in {len(result.tasks)} launches",
+        "nodes": ", ".join(f"{len(nodes)} {engine}" for engine, nodes in engines.items()),
+        "modelled": ", ".join(program.modelled) or "nothing",
+        "compiled in": f"{outcome.compile_cpu_s:.2f} CPU s",
+        "emulated in": f"{outcome.emulate_cpu_s:.2f} CPU s",
+    }
+    for label, text in rows.items():
+        table.add_row(label, text)
+    return table
+
+
+def bar(share: float, width: int = _BAR) -> str:
+    """A bar of `width` characters for a share of 1; eighths of a character count."""
+    eighths = round(min(max(share, 0.0), 1.0) * width * 8)
+    full, rest = divmod(eighths, 8)
+    return "█" * full + ("▏▎▍▌▋▊▉"[rest - 1] if rest else "")
+
+
+def _table(*, header: bool = True) -> Table:
+    return Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), show_header=header)

@@ -1,0 +1,97 @@
+// RUN: npu-opt %s --split-input-file --verify-diagnostics
+
+// The inner sizes of a product must agree.
+%a, %b = "test.op"() : () -> (tensor<4x8xf32>, tensor<9x4xf32>)
+// expected-error@+1 {{[4, 8] has 8 columns but [9, 4] has 9 rows}}
+%c = graph.matmul %a, %b : tensor<4x8xf32>, tensor<9x4xf32> -> tensor<4x4xf32>
+
+// -----
+
+// A vector is not a matrix; the importer reshapes it.
+%a, %b = "test.op"() : () -> (tensor<8xf32>, tensor<8x4xf32>)
+// expected-error@+1 {{factors need two dimensions or more, got [8] and [8, 4]}}
+%c = graph.matmul %a, %b : tensor<8xf32>, tensor<8x4xf32> -> tensor<4xf32>
+
+// -----
+
+// Both factors have one element type.
+%a, %b = "test.op"() : () -> (tensor<4x8xf32>, tensor<8x4xf16>)
+// expected-error@+1 {{operands have element types `f32` and `f16`; they must be the same}}
+%c = graph.matmul %a, %b : tensor<4x8xf32>, tensor<8x4xf16> -> tensor<4x4xf32>
+
+// -----
+
+// A sum of f16 products may be f32 or f16, and nothing else.
+%a, %b = "test.op"() : () -> (tensor<4x8xf16>, tensor<8x4xf16>)
+// expected-error@+1 {{the result has element type bf16, but factors of f16 give f16 or f32}}
+%c = graph.matmul %a, %b : tensor<4x8xf16>, tensor<8x4xf16> -> tensor<4x4xbf16>
+
+// -----
+
+// Integers are not multiplied by the cube yet.
+%a, %b = "test.op"() : () -> (tensor<4x8xi8>, tensor<8x4xi8>)
+// expected-error@+1 {{expected floating-point elements, got `tensor<4x8xi8>`}}
+%c = graph.matmul %a, %b : tensor<4x8xi8>, tensor<8x4xi8> -> tensor<4x4xi32>
+
+// -----
+
+// The written result type is compared with the inferred one.
+%a, %b = "test.op"() : () -> (tensor<4x8xf32>, tensor<8x4xf32>)
+// expected-error@+1 {{result #0 is `tensor<4x5xf32>`, but the operands give `tensor<4x4xf32>`}}
+%c = graph.matmul %a, %b : tensor<4x8xf32>, tensor<8x4xf32> -> tensor<4x5xf32>
+
+// -----
+
+// The transposes of a gemm count.
+%a, %b = "test.op"() : () -> (tensor<4x8xf32>, tensor<8x4xf32>)
+// expected-error@+1 {{a [4, 8] gives 8 columns but b [8, 4] gives 4 rows}}
+%c = graph.gemm %a, %b trans_b : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x8xf32>
+
+// -----
+
+// The third operand broadcasts to the product, not the other way round.
+%a, %b, %c = "test.op"() : () -> (tensor<1x8xf32>, tensor<8x4xf32>, tensor<3x4xf32>)
+// expected-error@+1 {{c of shape [3, 4] does not broadcast to [1, 4]}}
+%d = graph.gemm %a, %b add %c : (tensor<1x8xf32>, tensor<8x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
+
+// -----
+
+// Sizes must be equal or 1.
+%a, %b = "test.op"() : () -> (tensor<4x8xf32>, tensor<7xf32>)
+// expected-error@+1 {{shapes [4, 8] and [7] do not broadcast: 8 meets 7}}
+%c = graph.add %a, %b : tensor<4x8xf32>, tensor<7xf32> -> tensor<4x8xf32>
+
+// -----
+
+// Bool has no arithmetic.
+%a = "test.op"() : () -> tensor<4xi1>
+// expected-error@+1 {{there is no arithmetic on bool; cast to i32 first}}
+%c = graph.mul %a, %a : tensor<4xi1>, tensor<4xi1> -> tensor<4xi1>
+
+// -----
+
+// An axis counts from 0 and stays within the rank.
+%a = "test.op"() : () -> tensor<4x8xf32>
+// expected-error@+1 {{axis 2 is outside 0..1, the axes of the operand}}
+%b = graph.softmax %a axis 2 : tensor<4x8xf32>
+
+// -----
+
+// A reshape keeps the number of elements.
+%a = "test.op"() : () -> tensor<4x8xf32>
+// expected-error@+1 {{shape [4, 8] has 32 elements, [5, 6] has 30}}
+%b = graph.reshape %a : tensor<4x8xf32> -> tensor<5x6xf32>
+
+// -----
+
+// A permutation names every dimension once.
+%a = "test.op"() : () -> tensor<4x8xf32>
+// expected-error@+1 {{[0, 0] is not a permutation of 2 dimensions}}
+%b = graph.transpose %a perm [0, 0] : tensor<4x8xf32> -> tensor<4x4xf32>
+
+// -----
+
+// Shapes are static.
+%a = "test.op"() : () -> tensor<?x8xf32>
+// expected-error@+1 {{expected a static shape, got `tensor<?x8xf32>`}}
+%b = graph.relu %a : tensor<?x8xf32>

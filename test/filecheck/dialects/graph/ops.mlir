@@ -1,0 +1,56 @@
+// RUN: npu-opt %s | filecheck %s
+// RUN: npu-opt %s --print-op-generic | npu-opt | filecheck %s
+
+// Matrix products: batches broadcast, f16 factors may give their f32 sum or one rounded to f16.
+// CHECK-LABEL: func.func @matmul
+func.func @matmul(%a: tensor<8x1x32x64xf16>, %b: tensor<3x64x16xf16>) {
+  // CHECK: graph.matmul %{{.*}}, %{{.*}} : tensor<8x1x32x64xf16>, tensor<3x64x16xf16> -> tensor<8x3x32x16xf32>
+  %0 = graph.matmul %a, %b : tensor<8x1x32x64xf16>, tensor<3x64x16xf16> -> tensor<8x3x32x16xf32>
+  // CHECK-NEXT: graph.matmul %{{.*}}, %{{.*}} : tensor<8x1x32x64xf16>, tensor<3x64x16xf16> -> tensor<8x3x32x16xf16>
+  %1 = graph.matmul %a, %b : tensor<8x1x32x64xf16>, tensor<3x64x16xf16> -> tensor<8x3x32x16xf16>
+  func.return
+}
+
+// What has its default value is not printed; scalars that need hexadecimal digits keep their type.
+// CHECK-LABEL: func.func @gemm
+func.func @gemm(%a: tensor<32x64xf32>, %b: tensor<10x64xf32>, %c: tensor<10xf32>) {
+  // CHECK: graph.gemm %{{.*}}, %{{.*}} trans_b : (tensor<32x64xf32>, tensor<10x64xf32>) -> tensor<32x10xf32>
+  %0 = graph.gemm %a, %b alpha 1.0 : f32 trans_b : (tensor<32x64xf32>, tensor<10x64xf32>) -> tensor<32x10xf32>
+  // CHECK-NEXT: graph.gemm %{{.*}}, %{{.*}} add %{{.*}} alpha 5.000000e-01 : f32 beta 0x4B800000 : f32 trans_b : (tensor<32x64xf32>, tensor<10x64xf32>, tensor<10xf32>) -> tensor<32x10xf32>
+  %1 = graph.gemm %a, %b add %c alpha 0.5 : f32 beta 16777216.0 : f32 trans_b : (tensor<32x64xf32>, tensor<10x64xf32>, tensor<10xf32>) -> tensor<32x10xf32>
+  // CHECK-NEXT: graph.gemm %{{.*}}, %{{.*}} alpha 0x7f800000 : f32 trans_a : (tensor<32x64xf32>, tensor<32x64xf32>) -> tensor<64x64xf32>
+  %2 = graph.gemm %a, %a alpha 0x7F800000 : f32 trans_a : (tensor<32x64xf32>, tensor<32x64xf32>) -> tensor<64x64xf32>
+  func.return
+}
+
+// Elementwise: numpy's broadcasting in both directions, any element type but bool.
+// CHECK-LABEL: func.func @elementwise
+func.func @elementwise(%a: tensor<32x10xf32>, %b: tensor<10xf32>, %i: tensor<4x1xi32>, %j: tensor<3xi32>) {
+  // CHECK: graph.add %{{.*}}, %{{.*}} : tensor<32x10xf32>, tensor<10xf32> -> tensor<32x10xf32>
+  %0 = graph.add %a, %b : tensor<32x10xf32>, tensor<10xf32> -> tensor<32x10xf32>
+  // CHECK-NEXT: graph.sub %{{.*}}, %{{.*}} : tensor<10xf32>, tensor<32x10xf32> -> tensor<32x10xf32>
+  %1 = graph.sub %b, %a : tensor<10xf32>, tensor<32x10xf32> -> tensor<32x10xf32>
+  // CHECK-NEXT: graph.mul %{{.*}}, %{{.*}} : tensor<4x1xi32>, tensor<3xi32> -> tensor<4x3xi32>
+  %2 = graph.mul %i, %j : tensor<4x1xi32>, tensor<3xi32> -> tensor<4x3xi32>
+  // CHECK-NEXT: graph.div %{{.*}}, %{{.*}} : tensor<32x10xf32>, tensor<32x10xf32> -> tensor<32x10xf32>
+  %3 = graph.div %a, %a : tensor<32x10xf32>, tensor<32x10xf32> -> tensor<32x10xf32>
+  // CHECK-NEXT: graph.relu %{{.*}} : tensor<4x1xi32>
+  %4 = graph.relu %i : tensor<4x1xi32>
+  // CHECK-NEXT: graph.softmax %{{.*}} axis 0 : tensor<32x10xf32>
+  %5 = graph.softmax %a axis 0 : tensor<32x10xf32>
+  func.return
+}
+
+// Movement, also of scalars, and casts. Origins travel as attributes.
+// CHECK-LABEL: func.func @movement
+func.func @movement(%a: tensor<2x3x4xf32>, %s: tensor<f32>) {
+  // CHECK: graph.reshape %{{.*}} {core.origins = {{\[\[}}#core.origin<"/flatten:0", "t:1">]]} : tensor<2x3x4xf32> -> tensor<6x4xf32>
+  %0 = graph.reshape %a {core.origins = [[#core.origin<"/flatten:0", "t:1">]]} : tensor<2x3x4xf32> -> tensor<6x4xf32>
+  // CHECK-NEXT: graph.reshape %{{.*}} : tensor<f32> -> tensor<1x1xf32>
+  %1 = graph.reshape %s : tensor<f32> -> tensor<1x1xf32>
+  // CHECK-NEXT: graph.transpose %{{.*}} perm [2, 0, 1] : tensor<2x3x4xf32> -> tensor<4x2x3xf32>
+  %2 = graph.transpose %a perm [2, 0, 1] : tensor<2x3x4xf32> -> tensor<4x2x3xf32>
+  // CHECK-NEXT: graph.cast %{{.*}} : tensor<2x3x4xf32> -> tensor<2x3x4xui8>
+  %3 = graph.cast %a : tensor<2x3x4xf32> -> tensor<2x3x4xui8>
+  func.return
+}
