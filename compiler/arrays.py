@@ -22,13 +22,14 @@ _INTEGERS = 10
 def read_arrays(path: str | Path) -> dict[str, Array]:
     """The arrays of an `.npz` file by name; `InputError` if it is not a whole and plain one."""
     try:
-        loaded = np.load(path, allow_pickle=False)
-        if not isinstance(loaded, np.lib.npyio.NpzFile):
-            raise InputError(
-                f"{path} holds one array without a name",
-                hint="save it by `numpy.savez(path, name=array)`, with the tensor's name",
-            )
-        with loaded:
+        # numpy leaves a file that it opens itself open when it turns out to be no archive.
+        with Path(path).open("rb") as file:
+            loaded = np.load(file, allow_pickle=False)
+            if not isinstance(loaded, np.lib.npyio.NpzFile):
+                raise InputError(
+                    f"{path} holds one array without a name",
+                    hint="save it by `numpy.savez(path, name=array)`, with the tensor's name",
+                )
             return {name: loaded[name] for name in loaded.files}
     except OSError as error:
         raise InputError(f"cannot read {path}", why=error.strerror or str(error)) from error

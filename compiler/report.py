@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from ..backend.emulator.result import Result
@@ -120,13 +118,13 @@ def _finite(error: float) -> float | None:
     return error if math.isfinite(error) else None
 
 
-def as_table(outcome: Outcome) -> RenderableType:
-    """The report for a person."""
-    parts: list[RenderableType] = [_headline(outcome), "", _outputs(outcome)]
+def as_text(outcome: Outcome) -> Text:
+    """The report for a person: aligned columns, never cut."""
+    blocks = [Text("\n".join(_outputs(outcome)))]
     if outcome.result is not None and outcome.program is not None:
         figures = _figures(outcome, outcome.result, outcome.program)
-        parts += ["", _pipes(outcome.result), "", figures]
-    return Group(*parts)
+        blocks += [Text("\n".join(lines)) for lines in (_pipes(outcome.result), figures)]
+    return Text("\n\n").join([_headline(outcome), *blocks])
 
 
 def _headline(outcome: Outcome) -> Text:
@@ -138,38 +136,25 @@ def _headline(outcome: Outcome) -> Text:
     return Text.assemble(f"{outcome.request.model}{where} ({how}): ", verdict)
 
 
-def _outputs(outcome: Outcome) -> Table:
-    table = _table()
-    for heading in ("output", "type"):
-        table.add_column(heading)
-    for heading in ("max abs err", "max rel err", "limit"):
-        table.add_column(heading, justify="right")
-    table.add_column("")
+def _outputs(outcome: Outcome) -> list[str]:
+    rows: list[tuple[str, ...]] = [("output", "type", "max abs err", "max rel err", "limit", "")]
     for name, array in outcome.outputs.items():
         type_ = f"{array.dtype}{list(array.shape)}"
         comparison = outcome.comparisons.get(name)
         if comparison is None:
-            table.add_row(name, type_, "-", "-", "-", "not compared")
+            rows.append((name, type_, "-", "-", "-", "not compared"))
             continue
-        errors = (f"{x:.3g}" for x in (comparison.max_abs, comparison.max_rel, comparison.limit))
-        table.add_row(name, type_, *errors, comparison.why or "ok")
-    return table
+        found = (comparison.max_abs, comparison.max_rel, comparison.limit)
+        rows.append((name, type_, *(f"{x:.3g}" for x in found), comparison.why or "ok"))
+    return align(rows, right=(2, 3, 4))
 
 
-def _pipes(result: Result) -> Table:
-    table = _table()
-    table.add_column("pipe")
-    table.add_column("busy", justify="right")
-    table.add_column("")
-    for pipe, share in pipe_busy(result).items():
-        table.add_row(pipe, f"{share:.1%}", bar(share))
-    return table
+def _pipes(result: Result) -> list[str]:
+    rows = [(pipe, f"{share:.1%}", bar(share)) for pipe, share in pipe_busy(result).items()]
+    return align([("pipe", "busy", ""), *rows], right=(1,))
 
 
-def _figures(outcome: Outcome, result: Result, program: Program) -> Table:
-    table = _table(header=False)
-    table.add_column("")
-    table.add_column("")
+def _figures(outcome: Outcome, result: Result, program: Program) -> list[str]:
     engines = engine_nodes(program)
     rows = {
         "cycles": f"{result.cycles:,}",
@@ -182,9 +167,19 @@ def _figures(outcome: Outcome, result: Result, program: Program) -> Table:
         "compiled in": f"{outcome.compile_cpu_s:.2f} CPU s",
         "emulated in": f"{outcome.emulate_cpu_s:.2f} CPU s",
     }
-    for label, text in rows.items():
-        table.add_row(label, text)
-    return table
+    return align(list(rows.items()))
+
+
+def align(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:
+    """Lines with the cells of each column below each other; columns in `right` end there."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "   ".join(
+            cell.rjust(width) if index in right else cell.ljust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def bar(share: float, width: int = _BAR) -> str:
@@ -192,7 +187,3 @@ def bar(share: float, width: int = _BAR) -> str:
     eighths = round(min(max(share, 0.0), 1.0) * width * 8)
     full, rest = divmod(eighths, 8)
     return "█" * full + ("▏▎▍▌▋▊▉"[rest - 1] if rest else "")
-
-
-def _table(*, header: bool = True) -> Table:
-    return Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), show_header=header)

@@ -66,7 +66,7 @@ def _add_run(subparsers: Subparsers) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from ..compiler.report import as_json, as_table
+    from ..compiler.report import as_json, as_text
     from ..compiler.run import Request, run_model
 
     request = Request(
@@ -86,7 +86,7 @@ def _run(arguments: argparse.Namespace) -> int:
     else:
         from rich.console import Console
 
-        Console(highlight=False, soft_wrap=True).print(as_table(outcome))
+        Console(highlight=False, soft_wrap=True).print(as_text(outcome))
     return 0 if outcome.ok else FAILED
 
 

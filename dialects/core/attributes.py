@@ -321,9 +321,9 @@ class DenseAttr(ParametrizedAttribute):
             raise VerifyException(f"`{self.tensor}` takes {need} bytes, got {len(self.data)}")
 
 
-def parse_hex(parser: AttrParser, text: str) -> BytesAttr:
-    """The bytes of a string literal `text` of the form `0x...`; a parse error if it is not."""
+def parse_hex(parser: AttrParser, text: str, start: int | None = None) -> BytesAttr:
+    """The bytes of a string literal `text` of the form `0x...`; else a parse error at `start`."""
     try:
         return BytesAttr(bytes.fromhex(text.removeprefix("0x")))
     except ValueError:
-        parser.raise_error('expected bytes in hex, as in "0x0000803F"')
+        parser.raise_error('expected bytes in hex, as in "0x0000803F"', start)

@@ -43,7 +43,7 @@ def parse_dense(parser: Parser) -> Resolve:
     """
     start = parser.pos
     text = parser.parse_optional_str_literal()
-    data = None if text is None else parse_hex(parser, text)
+    data = None if text is None else parse_hex(parser, text, start)
     nested = _parse_nested(parser) if data is None else []
     end = parser.pos
 

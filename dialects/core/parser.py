@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import AnyDenseElement as AnyElement
 from xdsl.dialects.builtin import (
+    AnyDenseElement,
     AnyFloat,
     DenseIntOrFPElementsAttr,
     FileLineColLoc,
@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, VerifyException
+from xdsl.utils.mlir_lexer import MLIRTokenKind, StringLiteral
 
 from .errors import InputError
 
@@ -26,6 +27,7 @@ from .errors import InputError
 class NpucParser(Parser):
     """Gives every op without a `loc(...)` the place where its text starts.
 
+    Reads back strings that are not ASCII, which xDSL prints as escapes and would read as bytes.
     Refuses bare hex among the float elements of a builtin `dense<...>`, which xDSL would read as
     integers (`0xFF800000` as 4286578688.0); the string form `dense<"0x...">` is read bit for bit.
     """
@@ -34,6 +36,7 @@ class NpucParser(Parser):
         super().__init__(ctx, text, name)
         self._text = text
         self._file = StringAttr(name)
+        self._operation_start = 0
         self._lines = [0]
         end = text.find("\n")
         while end >= 0:
@@ -56,14 +59,33 @@ class NpucParser(Parser):
 
     def parse_operation(self) -> Operation:
         """Parse an op and set its location unless the text gives one."""
+        self._operation_start = self.pos
         line, column = self.line_and_column(self.pos)
         op = super().parse_operation()
         if isinstance(op.location, UnknownLoc):
             op.location = FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
         return op
 
+    def _get_op_by_name(self, name: str) -> type[Operation]:
+        found = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
+        if found is None:
+            self.raise_error(f"operation `{name}` is not registered", self._operation_start)
+        return found
+
+    def parse_optional_str_literal(self) -> str | None:
+        """Parse a string, also one whose escapes are UTF-8."""
+        token = self._current_token
+        if token.kind is not MLIRTokenKind.BYTES_LIT:
+            return super().parse_optional_str_literal()
+        try:
+            text = StringLiteral.from_span(token.span).bytes_contents.decode()
+        except UnicodeDecodeError:
+            return None
+        self._consume_token()
+        return text
+
     def parse_dense_int_or_fp_elements_attr(
-        self, type: RankedStructure[AnyElement] | None
+        self, type: RankedStructure[AnyDenseElement] | None
     ) -> DenseIntOrFPElementsAttr:
         """Parse what follows `dense`, refusing bare hex elements of floats."""
         start = self.pos

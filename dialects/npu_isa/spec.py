@@ -306,8 +306,9 @@ class Instruction:
     def footprints(cls, o: Operands, machine: Machine) -> tuple[Access, ...]:
         """Memory effects, each relative to the address its field holds.
 
-        Addresses in `o` are not read.  Counts must be ints; with upper bounds for counts the
-        result is a superset.  A range never touched because a count is 0 is left out or empty.
+        Addresses in `o` are not read.  Counts must be ints.  With upper bounds for counts, the span
+        from the lowest to the highest byte of each field covers what smaller counts touch.  A range
+        never touched because a count is 0 is left out or empty.
         """
         del o, machine
         return ()

@@ -24,7 +24,9 @@ class TargetAttachMachinePass(NpucPass):
     ```
     After:
     ```mlir
-    builtin.module attributes {target.machine = #target.machine<"tiny", "74ba..">} {
+    builtin.module attributes {
+      target.machine = #target.machine<"ascend310p">
+    } {
       "test.op"() : () -> ()
     }
     ```

@@ -55,6 +55,30 @@ class ConvertTensorToTilePass(NpucPass):
     ```
     After:
     ```mlir
+    tile.program @main(%x: !tile.buffer<8x64xf32, gm>) -> (!tile.buffer<8x64xf32, gm>) {
+      %y = tile.alloc : !tile.buffer<8x64xf32, gm>
+      tile.launch @main_0 grid 1 (%x, %y) : !tile.buffer<8x64xf32, gm>, !tile.buffer<8x64xf32, gm>
+      tile.return %y : !tile.buffer<8x64xf32, gm>
+    }
+    tile.kernel @main_0(%x: !tile.buffer<8x64xf32, gm>, %y: !tile.buffer<8x64xf32, gm>) attributes {
+        engine = "vector", nodes = [],
+        tile.schedule = #tile.schedule<tiles [8, 64], steps [8, 64], cores 1, reason "">} {
+      %c0 = arith.constant 0 : index
+      %c8 = arith.constant 8 : index
+      %c64 = arith.constant 64 : index
+      %c1 = arith.constant 1 : index
+      %u = tile.alloc : !tile.buffer<8x64xf32, ub>
+      tile.copy %x[%c0, %c0] -> %u[%c0, %c0] valid [%c8, %c64]
+        : !tile.buffer<8x64xf32, gm> to !tile.buffer<8x64xf32, ub>
+      %core = tile.core_id
+      scf.for %t = %core to %c1 step %c1 {
+        %v = tile.alloc : !tile.buffer<8x64xf32, ub>
+        tile.unary exp %u -> %v : !tile.buffer<8x64xf32, ub> to !tile.buffer<8x64xf32, ub>
+        tile.copy %v[%c0, %c0] -> %y[%c0, %c0] valid [%c8, %c64]
+          : !tile.buffer<8x64xf32, ub> to !tile.buffer<8x64xf32, gm>
+      }
+      tile.end
+    }
     ```
 
     1. Every tensor value becomes one GM buffer: an argument, a constant, or an allocation that the

@@ -45,10 +45,7 @@ class Candidate:
     def reason(self) -> str:
         """One sentence for `npuc explain`."""
         pipes = ", ".join(f"{pipe} {cycles}" for pipe, cycles in sorted(self.busy.items()))
-        return (
-            f"{self.rounds} tile(s) a core on {self.cores} core(s), about {self.total} cycles, "
-            f"bound by {self.bound}; cycles a tile: {pipes}"
-        )
+        return f"bound by {self.bound}, {self.total} cycles: {self.rounds} x ({pipes})"
 
 
 def estimate(

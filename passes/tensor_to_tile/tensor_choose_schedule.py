@@ -40,11 +40,37 @@ class TensorChooseSchedulePass(NpucPass):
     Before:
     ```mlir
     builtin.module attributes {target.machine = #target.machine<"tiny">} {
+      func.func @main(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
+        %0 = tensor.group(%a = %x : tensor<8x64xf32>) kind "vector" stopped "end" {
+          %1 = tensor.map(%a) maps [affine_map<(d0, d1) -> (d0, d1)>]
+              -> affine_map<(d0, d1) -> (d0, d1)> iterators [parallel, parallel] {
+          ^bb0(%p : f32):
+            %q = math.exp %p : f32
+            tensor.yield %q : f32
+          } : (tensor<8x64xf32>) -> tensor<8x64xf32>
+          tensor.yield %1 : tensor<8x64xf32>
+        } -> (tensor<8x64xf32>)
+        func.return %0 : tensor<8x64xf32>
+      }
     }
     ```
     After:
     ```mlir
     builtin.module attributes {target.machine = #target.machine<"tiny">} {
+      func.func @main(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
+        %0 = tensor.group(%a = %x : tensor<8x64xf32>) kind "vector" stopped "end" attributes {
+            tile.schedule = #tile.schedule<tiles [4, 64], steps [4, 64], cores 1,
+              reason "bound by MTE2, 248 cycles: 2 x (MTE2 20, MTE3 20, V 8)">} {
+          %1 = tensor.map(%a) maps [affine_map<(d0, d1) -> (d0, d1)>]
+              -> affine_map<(d0, d1) -> (d0, d1)> iterators [parallel, parallel] {
+          ^bb0(%p : f32):
+            %q = math.exp %p : f32
+            tensor.yield %q : f32
+          } : (tensor<8x64xf32>) -> tensor<8x64xf32>
+          tensor.yield %1 : tensor<8x64xf32>
+        } -> (tensor<8x64xf32>)
+        func.return %0 : tensor<8x64xf32>
+      }
     }
     ```
 

@@ -32,8 +32,8 @@ class TilePlanMemoryPass(NpucPass):
     ```mlir
     builtin.module attributes {target.machine = #target.machine<"tiny">} {
       tile.kernel @k(%x: !tile.buffer<8x8xf32, gm>) {
-        %u = tile.alloc {address = 0 : i64, depth = 2 : i64} : !tile.buffer<8x8xf32, ub>
-        %v = tile.alloc {address = 512 : i64, depth = 1 : i64} : !tile.buffer<8x8xf32, ub>
+        %u = tile.alloc {depth = 2 : i64, address = 0 : i64} : !tile.buffer<8x8xf32, ub>
+        %v = tile.alloc {depth = 1 : i64, address = 512 : i64} : !tile.buffer<8x8xf32, ub>
         tile.copy %x -> %u : !tile.buffer<8x8xf32, gm> to !tile.buffer<8x8xf32, ub>
         tile.unary exp %u -> %v : !tile.buffer<8x8xf32, ub> to !tile.buffer<8x8xf32, ub>
         tile.end

@@ -60,7 +60,7 @@ def save_model(path: Path, nodes: Sequence[onnx.NodeProto], weights: Sequence[An
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (b"", "not a complete"),
+        (b"", "empty"),
         (b"not a model at all", "not"),
         (b"PK\x03\x04" + bytes(64), "zip"),
         (b'{"model": 1}', "JSON"),

@@ -56,7 +56,8 @@ class GraphBuilder:
             self.name(argument, INPUT, port.name)
 
     def add(self, op: GraphOp) -> SSAValue:
-        """Append an op with one result."""
+        """Append an op with one result; `VerifyException` if its operands do not fit it."""
+        op.verify_()
         self._block.add_op(op)
         return op.results[0]
 

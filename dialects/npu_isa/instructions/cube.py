@@ -55,15 +55,19 @@ class Mmad(Instruction):
 
     @classmethod
     def footprints(cls, o: Operands, machine: Machine) -> tuple[Access, ...]:
-        """Whole fractals of both operands; m rows of each block column of the result."""
+        """m rows and n columns of the operands' fractals; m rows of each block column of the
+        result."""
         del machine
         c0 = BLOCK // itemsize(o.dtype)
         deep = ceil_div(o.k, c0)
         tall, wide = ceil_div(o.m, FRACTAL), ceil_div(o.n, FRACTAL)
         result = Footprint("l0c", 0, o.m * ROW_BYTES, wide, tall * FRACTAL * ROW_BYTES)
+        whole, rest = divmod(o.m, FRACTAL)
+        above = whole * deep * FRACTAL_BYTES
         accesses = (
-            Access("src0", "r", Footprint("l0a", 0, tall * deep * FRACTAL_BYTES)),
-            Access("src1", "r", Footprint("l0b", 0, wide * deep * FRACTAL_BYTES)),
+            Access("src0", "r", Footprint("l0a", 0, above)),
+            Access("src0", "r", Footprint("l0a", above, rest * BLOCK, deep, FRACTAL_BYTES)),
+            Access("src1", "r", Footprint("l0b", 0, o.n * BLOCK, deep, wide * FRACTAL_BYTES)),
             Access("dst", "w", result),
         )
         return (*accesses, Access("dst", "r", result)) if o.accumulate else accesses

@@ -15,9 +15,9 @@
 // CHECK: tile.return %[[V]]
 // CHECK: npu_isa.kernel @k(%{{.*}} : !npu_isa.reg<0>, %{{.*}} : !npu_isa.reg<1>, %[[OUT:.*]] : !npu_isa.reg<2>)
 // CHECK-SAME: attributes {engine = "vector", nodes = ["add"]}
-// CHECK: %[[AT:.*]] = npu_isa.s_mov src = 0 : !npu_isa.reg<3> {core.node = "add"}
-// CHECK: npu_isa.loop %{{.*}} : !npu_isa.reg<4> in 4 iter (%[[P:.*]] : !npu_isa.reg<3> = %[[AT]]) {
-// CHECK-NEXT: %[[N:.*]] = npu_isa.s_add lhs = %[[P]], rhs = 32 : !npu_isa.reg<3>
+// CHECK: %[[AT:.*]] = npu_isa.s_mov src = 0 : !npu_isa.reg<[[R:[0-9]+]]> {core.node = "add"}
+// CHECK: npu_isa.loop %{{.*}} : !npu_isa.reg<{{[0-9]+}}> in 4 iter (%[[P:.*]] : !npu_isa.reg<[[R]]> = %[[AT]]) {
+// CHECK-NEXT: %[[N:.*]] = npu_isa.s_add lhs = %[[P]], rhs = 32 : !npu_isa.reg<[[R]]>
 // CHECK: npu_isa.yield %[[N]]
 
 // From standard input there is no file to point into, so weights go to the weight folder.

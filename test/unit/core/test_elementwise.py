@@ -45,7 +45,7 @@ def test_unary_keeps_its_type_and_computes_in_f32(
 @pytest.mark.parametrize("kernel", [*BINARY, *UNARY])
 def test_nan_passes_through_and_nothing_warns(kernel: Callable[..., Array]) -> None:
     for dtype in FLOATS:
-        largest = float(ml_dtypes.finfo(dtype).max)
+        largest = {"float32": 3.4e38, "float16": 65504.0, "bfloat16": 3.3e38}[dtype.name]
         x = np.array([np.nan, np.inf, -np.inf, 0.0, -1.0, largest]).astype(dtype)
         got = kernel(x, x[::-1]) if kernel in BINARY else kernel(x)
         if kernel is not ew.power:
@@ -94,4 +94,4 @@ def test_erf_is_accurate() -> None:
     reference = np.array([math.erf(float(v)) for v in x.astype(np.float32)]).astype(np.float32)
     assert np.max(np.abs(single - reference) / np.spacing(np.abs(reference))) <= 2
     assert np.signbit(ew.erf(np.array(-0.0, np.float32)))
-    assert ew.erf(np.float32(0.5)).dtype == np.float32
+    assert ew.erf(np.array(0.5, np.float32)).dtype == np.float32

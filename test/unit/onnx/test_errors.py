@@ -1,6 +1,7 @@
 """What the importer says about files and models that it cannot take."""
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -63,6 +64,20 @@ class TestFiles:
         for length in [*range(0, 300, 7), *range(300, len(data), 997), len(data) - 1]:
             path.write_bytes(data[:length])
             refused(path)
+
+    def test_damaged_anywhere(self) -> None:
+        """Bytes of everything but the weights are changed; the model is read or refused."""
+        data = (DIGITS / "digits_mlp.onnx").read_bytes()
+        rng = np.random.default_rng(1)
+        for at in [*range(0, 256), *range(16640, 16940), *range(19500, len(data))]:
+            damaged = bytearray(data)
+            damaged[at] = rng.integers(256)
+            with suppress(InputError):
+                import_onnx(bytes(damaged), Store())
+
+    def test_names_that_are_no_text(self) -> None:
+        data = (DIGITS / "digits_mlp.onnx").read_bytes()
+        assert "not UTF-8" in refused(data.replace(b"hidden", b"hid\xffen"))
 
     def test_truncated_says_so(self) -> None:
         text = refused((DIGITS / "digits_mlp.onnx").read_bytes()[:5000])
@@ -222,6 +237,10 @@ class TestInvalidModels:
             (node("Transpose", ["x"], ["y"], perm=[0]), "[0] is not a permutation of 2 dimensions"),
             (node("Add", ["x", "w"], ["y"]), "do not broadcast: 3 meets 4"),
             (node("Add", ["x", "h"], ["y"]), "element types `f32` and `f16`"),
+            (node("Reshape", ["x", "t"], ["y"]), "[2, 3] has 6 elements, [4, 2] has 8"),
+            (node("Reshape", ["x", "z"], ["y"]), "[2, 3] has no size 2 to copy"),
+            (node("Reshape", ["x", "n"], ["y"]), "[-2, -3] has a negative size"),
+            (node("Gemm", ["x", "x", "w"], ["y"], transB=1), "c of shape [4] does not broadcast"),
             (node("Reshape", ["x", "s"], ["y"]), "[2, 3] cannot be reshaped to [4, -1]"),
         ],
     )
@@ -230,6 +249,9 @@ class TestInvalidModels:
             "w": random(1, 4),
             "h": random(1, 3, dtype="float16"),
             "s": np.array([4, -1], np.int64),
+            "t": np.array([4, 2], np.int64),
+            "z": np.array([2, 3, 0], np.int64),
+            "n": np.array([-2, -3], np.int64),
         }
         text = refused(small(made, constants=constants))
         assert reason in text

@@ -2,13 +2,13 @@
 
 // A buffer lies in a space that exists.
 // expected-error@+1 {{unknown memory space 'l3'; there are gm, l1, l0a, l0b, l0c, ub}}
-%a = "test.op"() : () -> !tile.buffer<4xf32, l3>
+%a = "test.op"() : () -> (!tile.buffer<4xf32, l3>)
 
 // -----
 
 // Fractal buffers are matrices.
 // expected-error@+1 {{a fractal buffer in l1 has 2 axes, not 1}}
-%a = "test.op"() : () -> !tile.buffer<4xf32, l1>
+%a = "test.op"() : () -> (!tile.buffer<4xf32, l1>)
 
 // -----
 
@@ -36,7 +36,7 @@ tile.copy %a -> %b : !tile.buffer<4x8xf32, gm> to !tile.buffer<4x8xf16, ub>
 // A row source has the destination's columns.
 %a, %b = "test.op"() : () -> (!tile.buffer<4x8xf32, ub>, !tile.buffer<4xf32, ub>)
 // expected-error@+1 {{a 'row' source of [4, 8] is [8], not [4]}}
-tile.binary add %a, %b -> %a {rhs_mode = #tile<mode row>>} : !tile.buffer<4x8xf32, ub>, !tile.buffer<4xf32, ub> to !tile.buffer<4x8xf32, ub>
+tile.binary add %a, %b -> %a {rhs_mode = #tile<mode row>} : !tile.buffer<4x8xf32, ub>, !tile.buffer<4xf32, ub> to !tile.buffer<4x8xf32, ub>
 
 // -----
 

@@ -39,8 +39,8 @@ tile.kernel @k(%x: !tile.buffer<4x64xf32, gm>, %y: !tile.buffer<4x64xf32, gm>) a
   tile.copy %x[%id, %c0] -> %u[%c0, %c0] valid [%c2, %c64] {axes = array<i64: 0, 1>} : !tile.buffer<4x64xf32, gm> to !tile.buffer<2x64xf32, ub>
   // CHECK-NEXT: tile.fill %{{.*}}, 1.500000e+00 : f32 : !tile.buffer<64xf32, ub>
   tile.fill %b, 1.5 : f32 : !tile.buffer<64xf32, ub>
-  // CHECK-NEXT: tile.binary add %{{.*}}, %{{.*}} -> %{{.*}} {rhs_mode = #tile<mode row>>}
-  tile.binary add %u, %b -> %u {rhs_mode = #tile<mode row>>} : !tile.buffer<2x64xf32, ub>, !tile.buffer<64xf32, ub> to !tile.buffer<2x64xf32, ub>
+  // CHECK-NEXT: tile.binary add %{{.*}}, %{{.*}} -> %{{.*}} {rhs_mode = #tile<mode row>}
+  tile.binary add %u, %b -> %u {rhs_mode = #tile<mode row>} : !tile.buffer<2x64xf32, ub>, !tile.buffer<64xf32, ub> to !tile.buffer<2x64xf32, ub>
   // CHECK-NEXT: tile.unary exp
   tile.unary exp %u -> %u : !tile.buffer<2x64xf32, ub> to !tile.buffer<2x64xf32, ub>
   // CHECK-NEXT: tile.scalar maximum %{{.*}}, 0.000000e+00 : f32 -> %{{.*}}
@@ -56,7 +56,7 @@ tile.kernel @k(%x: !tile.buffer<4x64xf32, gm>, %y: !tile.buffer<4x64xf32, gm>) a
   %la = tile.alloc : !tile.buffer<16x16xf16, l0a>
   %lb = tile.alloc : !tile.buffer<16x16xf16, l0b>
   %lc = tile.alloc : !tile.buffer<16x16xf32, l0c>
-  // CHECK: tile.mmad %{{.*}}, %{{.*}} -> %{{.*}} accumulate %{{.*}} valid [%{{.*}}, %{{.*}}, %{{.*}}]
+  // CHECK: tile.mmad %{{.*}}, %{{.*}} -> %{{.*}} accumulate %{{.*}} valid[%{{.*}}, %{{.*}}, %{{.*}}]
   tile.mmad %la, %lb -> %lc accumulate %c0 valid [%c16, %c16, %c16] : !tile.buffer<16x16xf16, l0a>, !tile.buffer<16x16xf16, l0b> to !tile.buffer<16x16xf32, l0c>
   // CHECK-NEXT: tile.tap %{{.*}} at [%{{.*}}, %{{.*}}] valid[%{{.*}}, %{{.*}}]
   tile.tap %u at [%id, %c0] valid [%c2, %c64] {axes = array<i64: 0, 1>, core.origins = [[#core.origin<"n", "t">]]} : !tile.buffer<2x64xf32, ub>

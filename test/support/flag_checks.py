@@ -1,0 +1,64 @@
+"""Kernels of instructions as text: run passes on them, run them, and see what the checks find."""
+
+from __future__ import annotations
+
+import numpy as np
+from npuc.backend.emulator.emulator import Emulator
+from npuc.backend.program import IO, Entry, Kernel, Program, Task
+from npuc.dialects.core.errors import DeadlockError, ExecutionError, FlagError, RaceError
+from npuc.dialects.core.parser import NpucParser
+from npuc.dialects.core.registry import make_context
+from npuc.dialects.core.verify import verify
+from npuc.dialects.npu_isa.flatten import records
+from npuc.dialects.npu_isa.structure import KernelOp
+from npuc.dialects.target.attributes import MACHINE, MachineAttr, machine_of
+from npuc.dialects.target.machine import load
+from npuc.passes.base import NpucPass
+from xdsl.dialects.builtin import ModuleOp
+
+ORDER_ERRORS = (RaceError, FlagError, DeadlockError)
+GM_BYTES = 1 << 16
+"""Bytes behind each argument of a kernel."""
+
+
+def parse_kernel(text: str, machine: str = "ascend310p") -> ModuleOp:
+    """The module of a text, for a machine."""
+    module = NpucParser(make_context(), text).parse_module()
+    module.attributes[MACHINE] = MachineAttr.of(load(machine))
+    return module
+
+
+def apply(module: ModuleOp, *passes: NpucPass) -> ModuleOp:
+    """The module after some passes, which is verified."""
+    for step in passes:
+        step.apply(make_context(), module)
+    verify(module)
+    return module
+
+
+def kernel_of(module: ModuleOp) -> KernelOp:
+    """The first kernel."""
+    return next(op for op in module.walk() if isinstance(op, KernelOp))
+
+
+def order_errors(module: ModuleOp) -> list[ExecutionError]:
+    """What is wrong with the order of the first kernel's instructions when it runs on one core.
+
+    Bytes that were never written are not looked at: what a kernel computes does not matter here.
+    """
+    kernel = kernel_of(module)
+    count = len(kernel.body.block.args)
+    inputs = tuple(IO(f"x{i}", "ui8", (GM_BYTES,), i * GM_BYTES) for i in range(count))
+    task = Task("k", 1, tuple(tensor.address for tensor in inputs))
+    program = Program(
+        machine=machine_of(module),
+        entries=(Entry("main", inputs, (), (task,)),),
+        kernels={"k": Kernel("k", tuple(records(kernel)), "vector")},
+        gm_bytes=max(count, 1) * GM_BYTES,
+    )
+    arrays = {tensor.name: np.zeros(tensor.shape, np.uint8) for tensor in inputs}
+    try:
+        result = Emulator(program, checks=True, collect=True).run(arrays)
+    except ORDER_ERRORS as error:
+        return [error]
+    return [error for error in result.report if isinstance(error, ORDER_ERRORS)]
