@@ -16,7 +16,7 @@ from ..passes.base import PassReport
 
 _PLACE = re.compile(r"(?P<file>.*?):(?P<line>\d+):(?P<column>\d+)(?: (?P<rest>.*))?")
 _EXPECTED = re.compile(
-    r"//.*?expected-(?P<kind>error|remark)\s*(?:@(?P<offset>[+-]\d+))?\s*\{\{(?P<text>.*?)\}\}"
+    r"expected-(?P<kind>error|remark)\s*(?:@(?P<offset>[+-]\d+))?\s*\{\{(?P<text>.*?)\}\}"
 )
 _SHOWN_LOSSES = 8
 
@@ -62,8 +62,9 @@ def of_report(report: PassReport, pass_name: str, file: str) -> list[Diagnostic]
     ]
     if report.losses:
         names = [f'"{loss.origin.tensor.data}"' for loss in report.losses]
-        shown = ", ".join(names[:_SHOWN_LOSSES]) + (", ..." if len(names) > _SHOWN_LOSSES else "")
-        text = f"{pass_name}: {len(names)} tensors are not observable from here on: {shown}"
+        more = len(names) - _SHOWN_LOSSES
+        shown = ", ".join(names[:_SHOWN_LOSSES]) + (f" and {more} more" if more > 0 else "")
+        text = f"{pass_name}: not observable from here on: {shown}"
         remarks.append(Diagnostic("remark", file, None, None, text))
     return remarks
 
@@ -79,7 +80,7 @@ def expectations(text: str, first_line: int = 1) -> list[Expectation]:
     return [
         Expectation(found["kind"], number + int(found["offset"] or 0), found["text"])
         for number, line in enumerate(text.split("\n"), start=first_line)
-        for found in _EXPECTED.finditer(line)
+        for found in _EXPECTED.finditer(line.partition("//")[2])
     ]
 
 

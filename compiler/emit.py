@@ -22,7 +22,7 @@ from ..dialects.core.dtypes import Array
 from ..dialects.core.errors import PassError
 from ..dialects.core.locations import where
 from ..dialects.core.ops import blob_request
-from ..dialects.core.origins import NAME, origins_of
+from ..dialects.core.origins import NAME, NODE, origins_of
 from ..dialects.core.store import Store
 from ..dialects.npu_isa.flatten import flatten
 from ..dialects.npu_isa.spec import bind
@@ -31,7 +31,6 @@ from ..dialects.target.attributes import machine_of
 from ..dialects.target.machine import Machine
 from ..dialects.tile.memory import AllocOp, buffer_type
 from ..dialects.tile.program import ConstantOp, LaunchOp, ProgramOp, ViewOp
-from ..passes.analysis.sources import NODE
 
 ADDRESS = "address"
 """Where the byte address of an argument stands in `arg_attrs`."""

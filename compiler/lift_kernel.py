@@ -18,12 +18,12 @@ from xdsl.ir import Block, Region, SSAValue
 from ..backend.program import Kernel
 from ..backend.structure import items
 from ..dialects.core.errors import ProgramError
+from ..dialects.core.origins import NODE
 from ..dialects.npu_isa.instructions.scalar import Loop
 from ..dialects.npu_isa.ops import Value, build
 from ..dialects.npu_isa.record import Addr, Operand, Record, Reg
 from ..dialects.npu_isa.structure import KernelOp, LoopOp, YieldOp
 from ..dialects.npu_isa.types import RegType
-from ..passes.analysis.sources import NODE
 from .emit import ENGINE, NODES
 
 _Registers = frozenset[int]

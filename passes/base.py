@@ -23,10 +23,9 @@ from xdsl.pattern_rewriter import (
     PatternRewriteWalker,
     RewritePattern,
 )
-from xdsl.utils.exceptions import VerifyException
 
 from ..dialects.core.attributes import OriginAttr
-from ..dialects.core.errors import InternalError, PassError
+from ..dialects.core.errors import InternalError, NpucError, PassError
 from ..dialects.core.locations import where
 from ..dialects.core.origins import all_origins, move_location, move_origins
 from ..dialects.core.registry import NpucContext
@@ -133,11 +132,17 @@ class NpucPass(ModulePass):
             )
 
 
+_REWRITES = 1000
+_REWRITES_PER_OP = 100
+"""How many rewrites are taken for an endless loop; real pipelines need a few for each op."""
+
+
 class _Tracker(RewritePattern):
     """Runs a pattern and lets what it makes inherit location and origins from what it matched."""
 
-    def __init__(self, pattern: RewritePattern) -> None:
+    def __init__(self, pattern: RewritePattern, budget: int) -> None:
         self.pattern = pattern
+        self.budget = budget
         self.matched: Operation | None = None
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
@@ -145,6 +150,12 @@ class _Tracker(RewritePattern):
         self.matched = op
         self.pattern.match_and_rewrite(op, rewriter)
         self.matched = None
+        self.budget -= rewriter.has_done_action
+        if self.budget < 0:
+            raise InternalError(
+                f"rewriting does not come to an end at `{op.name}`",
+                why="two patterns undo each other, or one applies to what it makes",
+            )
 
     def inserted(self, op: Operation) -> None:
         """Give an inserted op the location of the matched one."""
@@ -158,36 +169,24 @@ class _Tracker(RewritePattern):
                 move_origins(old, new)
 
 
-def apply_patterns(
-    op: Operation, patterns: Sequence[RewritePattern], *, recursive: bool = True
-) -> bool:
+def apply_patterns(op: Operation, patterns: Sequence[RewritePattern]) -> bool:
     """Rewrite `op` greedily by `patterns`, in their order; whether anything changed.
 
     New ops get the location of the op that matched, and the values that replace a result by
     `rewriter.replace` get its origins. Nothing is folded or removed that no pattern removes.
+    Raises `InternalError` if it does not come to an end.
     """
+    budget = _REWRITES + _REWRITES_PER_OP * sum(1 for _ in op.walk())
     applier = GreedyRewritePatternApplier(list(patterns), folding_enabled=False, dce_enabled=False)
-    tracker = _Tracker(applier)
+    tracker = _Tracker(applier, budget)
     listener = PatternRewriterListener(
         operation_insertion_handler=[tracker.inserted],
         operation_replacement_handler=[tracker.replaced],
     )
-    walker = PatternRewriteWalker(tracker, apply_recursively=recursive, listener=listener)
+    walker = PatternRewriteWalker(tracker, listener=listener)
     try:
         return any([walker.rewrite_region(region) for region in op.regions])
-    except VerifyException as error:
-        # xDSL adds the text of the whole module to whatever a pattern raises: keep the error.
-        raise error.__cause__ or error from None
-
-
-@dataclass(frozen=True)
-class RewritePatternPass(NpucPass):
-    """A pass that is a list of patterns applied greedily."""
-
-    @abstractmethod
-    def patterns(self, ctx: NpucContext) -> Sequence[RewritePattern]:
-        """The patterns, in the order they are tried."""
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Apply the patterns until nothing changes."""
-        apply_patterns(op, self.patterns(self.context(ctx)))
+    except NpucError as error:
+        # xDSL adds the text of the whole module to whatever a pattern raises.
+        error.__notes__.clear()
+        raise

@@ -72,10 +72,7 @@ def canonicalize_module(module: ModuleOp) -> list[Loss]:
         changed |= _remove_dead(module, losses)
         if not changed:
             return losses
-    raise InternalError(
-        f"canonicalization still changes the module after {_MAX_ROUNDS} rounds",
-        why="two patterns undo each other",
-    )
+    raise InternalError(f"the module still changes after {_MAX_ROUNDS} rounds")
 
 
 class _OwnPatterns(RewritePattern):

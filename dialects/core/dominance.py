@@ -50,10 +50,11 @@ def _check_block(block: Block, visible: set[SSAValue]) -> list[SSAValue]:
     for op in block.ops:
         for index, operand in enumerate(op.operands):
             if operand not in visible:
+                name = f"%{operand.name_hint}" if operand.name_hint else f"operand #{index}"
                 raise VerifyError(
-                    f"`{op.name}` uses %{operand.name_hint or '?'} where it is not defined",
+                    f"`{op.name}` uses {name} where it is not defined",
                     where=where(op),
-                    why=f"operand #{index} is defined later, or in a region this op cannot see",
+                    why="it is defined later, or in a region this op cannot see",
                 )
         for region in op.regions:
             _check_region(region, set() if op.has_trait(IsolatedFromAbove) else visible)

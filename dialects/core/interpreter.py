@@ -148,8 +148,8 @@ class Interpreter:
                 self._symbols[name.data] = op
         self._scopes: dict[Block, Scope] = {}
 
-    def call(self, name: str, *arguments: Array) -> tuple[Array, ...]:
-        """Run `name` on arrays of exactly the shapes and types of its arguments.
+    def call(self, name: str, *arguments: Array | np.generic | int) -> tuple[Any, ...]:
+        """Run `name` on arrays (or scalars) of exactly the shapes and types of its arguments.
 
         `InputError` for an unknown function or an argument that does not fit, `ExecutionError` for
         an op that has no meaning or goes wrong.
@@ -258,8 +258,7 @@ class _Compiler:
             return control(self, op, ins)
         if isinstance(op, EffectOp):
             self._nested(op)
-            outs = self._define(op)
-            del outs
+            self._define(op)
             return lambda slots: op.run(slots[0])
         outs = self._define(op)
         if isinstance(op, NpucOp):

@@ -27,13 +27,23 @@ def position(location: Attribute) -> str | None:
             return None
 
 
+def _node_inside(op: Operation) -> str | None:
+    """The node of the last op in `op` that has one; None for functions and modules."""
+    parent = op.parent_op()
+    if parent is None or parent.parent_op() is None:
+        return None
+    nodes = [node for inner in op.walk() if (node := node_of(inner)) is not None]
+    return nodes[-1] if nodes else None
+
+
 def where(op: Operation) -> str | None:
     """`file:line:col (node "/conv1")` of `op`, or what is known, looking at enclosing ops too.
 
-    None if neither a position nor a node is known.
+    An op of a function that only holds others has the node of the last of them. None if neither a
+    position nor a node is known.
     """
     found: str | None = None
-    node: str | None = None
+    node = node_of(op) or _node_inside(op)
     current: Operation | None = op
     while current is not None and (found is None or node is None):
         found = found or position(current.location)

@@ -24,6 +24,9 @@ ORIGINS = "core.origins"
 NAME = "core.name"
 """Name of the attribute with the framework's name of an input or output of a function."""
 
+NODE = "core.node"
+"""Name of the attribute of an op in a kernel with the node of the model it works for."""
+
 _ARG_ATTRS = "arg_attrs"
 
 
@@ -100,7 +103,15 @@ def origins_on(op: Operation) -> Iterator[OriginAttr]:
 
 
 def node_of(op: Operation) -> str | None:
-    """The node of the model that `op` computes for: that of its first origin, or None."""
+    """The node of the model that `op` computes for: its `core.node`, or that of its first origin.
+
+    None if it has neither, and for a function, whose origins are those of its arguments.
+    """
+    mark = op.attributes.get(NODE)
+    if isinstance(mark, StringAttr):
+        return mark.data
+    if _ARG_ATTRS in op.properties:
+        return None
     return next((origin.node.data for origin in origins_on(op)), None)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 
 from xdsl.context import Context
@@ -17,11 +18,20 @@ from xdsl.dialects.builtin import (
     UnknownLoc,
 )
 from xdsl.ir import Operation
-from xdsl.parser import Parser
+from xdsl.parser import Parser, ParserState
 from xdsl.utils.exceptions import ParseError, VerifyException
-from xdsl.utils.mlir_lexer import MLIRTokenKind, StringLiteral
+from xdsl.utils.lexer import Input
+from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind, StringLiteral
 
 from .errors import InputError
+
+
+class _Lexer(MLIRLexer):
+    """xDSL's lexer, without the pattern that needs exponential time for a missing quote."""
+
+    _unescaped_characters_regex = re.compile(
+        r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"'
+    )
 
 
 class NpucParser(Parser):
@@ -33,20 +43,17 @@ class NpucParser(Parser):
     """
 
     def __init__(self, ctx: Context, text: str, name: str = "<text>") -> None:
-        super().__init__(ctx, text, name)
+        super().__init__(ctx, "", name)
+        self._parser_state = ParserState(_Lexer(Input(text, name)))
         self._text = text
         self._file = StringAttr(name)
         self._operation_start = 0
-        self._lines = [0]
-        end = text.find("\n")
-        while end >= 0:
-            self._lines.append(end + 1)
-            end = text.find("\n", end + 1)
+        self._lines = [0, *(found.end() for found in re.finditer("\n", text))]
 
-    def line_and_column(self, position: int) -> tuple[int, int]:
-        """One-based line and column of a position in the text."""
-        line = bisect_right(self._lines, position)
-        return line, position - self._lines[line - 1] + 1
+    def place(self) -> tuple[int, int]:
+        """One-based line and column of the next token."""
+        line = bisect_right(self._lines, self.pos)
+        return line, self.pos - self._lines[line - 1] + 1
 
     def place_of_undefined(self) -> tuple[int, int] | None:
         """Where a value is used that the whole text does not define; None before its end."""
@@ -60,7 +67,7 @@ class NpucParser(Parser):
     def parse_operation(self) -> Operation:
         """Parse an op and set its location unless the text gives one."""
         self._operation_start = self.pos
-        line, column = self.line_and_column(self.pos)
+        line, column = self.place()
         op = super().parse_operation()
         if isinstance(op.location, UnknownLoc):
             op.location = FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
@@ -104,17 +111,22 @@ def parse_module(ctx: Context, text: str, name: str = "<text>", first_line: int 
 
     `InputError` with `file:line:col` for text that does not parse; nothing is verified.
     """
-    # Blank lines in front give parser and messages the right line numbers.
-    parser = NpucParser(ctx, "\n" * (first_line - 1) + text, name)
+    parser: NpucParser | None = None
+    place: tuple[int, int] | None = None
     try:
+        # Blank lines in front give parser and messages the right line numbers.
+        parser = NpucParser(ctx, "\n" * (first_line - 1) + text, name)
         return parser.parse_module()
     except ParseError as error:
-        place = parser.place_of_undefined() or parser.line_and_column(error.span.start)
         what = error.msg
-    except VerifyException as error:
-        place = parser.line_and_column(parser.pos)
+        _, line, column = error.span.get_location()
+        place = line, column
+        if parser is not None:
+            place = parser.place_of_undefined() or place
+    except (VerifyException, ValueError) as error:
         what = str(error)
     except RecursionError:
-        place = parser.line_and_column(parser.pos)
         what = "regions are nested too deeply to be parsed"
+    if place is None:
+        place = (first_line, 1) if parser is None else parser.place()
     raise InputError(what, where=f"{name}:{place[0]}:{place[1]}")

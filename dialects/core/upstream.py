@@ -231,7 +231,6 @@ _KERNELS: dict[str, Function] = {
     "arith.subf": ew.sub,
     "arith.mulf": ew.mul,
     "arith.divf": ew.div,
-    "arith.remf": ew.rem,
     "arith.maximumf": ew.maximum,
     "arith.minimumf": ew.minimum,
     "arith.negf": ew.neg,

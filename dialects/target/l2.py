@@ -17,6 +17,7 @@ from .machine import Machine
 Pages = npt.NDArray[np.int64]
 _ABSENT = 0
 _GROWTH = 1 << 10
+_PIECES = 8
 _SLACK = 8
 """Uses kept a resident page before those overtaken by later ones are forgotten."""
 
@@ -59,8 +60,18 @@ class L2:
             rows, row_bytes = 1, rows * row_bytes
         pages = self._pages(start, row_bytes, rows, stride)
         self._reserve(int(pages[-1]) + 1)
-        absent = int(np.count_nonzero(self._stamp[pages] == _ABSENT))
+        absent, written = 0, 0
+        # Piece by piece, so that an access larger than L2 pushes out its own beginning.
+        step = max(1, self._capacity // _PIECES)
+        for first in range(0, len(pages), step):
+            absent += self._use(pages[first : first + step], write)
+            written += self._evict()
         missed = 0 if write else rows * row_bytes * absent // len(pages)
+        return missed + written
+
+    def _use(self, pages: Pages, write: bool) -> int:
+        """Make pages resident and the most recently used; how many were absent."""
+        absent = int(np.count_nonzero(self._stamp[pages] == _ABSENT))
         self._clock += 1
         self._stamp[pages] = self._clock
         self._uses.append((self._clock, pages))
@@ -70,7 +81,7 @@ class L2:
             self._dirty[pages] = True
         if self._listed > _SLACK * max(self._resident, _GROWTH):
             self._compact()
-        return missed + self._evict()
+        return absent
 
     def _pages(self, start: int, row_bytes: int, rows: int, stride: int) -> Pages:
         """Numbers of the pages touched, ascending, each once."""

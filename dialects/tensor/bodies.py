@@ -1,4 +1,4 @@
-"""Scalar bodies of structured ops: building, checking, copying and recognising them.
+"""Scalar bodies of structured ops: building, checking and recognising them.
 
 A body is a block of `arith` and `math` ops on element types, closed over its arguments, that ends
 in `tensor.yield` of one value.
@@ -41,30 +41,6 @@ def make_body(
     builder = Builder(InsertPoint.at_end(block))
     builder.insert(YieldOp(build(builder, block.args)))
     return block
-
-
-def clone_body(body: Block) -> Block:
-    """A detached copy of a body."""
-    copy = Block(arg_types=[arg.type for arg in body.args])
-    inline_body(body, copy.args, copy, keep_yield=True)
-    return copy
-
-
-def inline_body(
-    body: Block, args: Sequence[SSAValue], into: Block, *, keep_yield: bool = False
-) -> SSAValue:
-    """Append copies of a body's ops to `into`, with `args` for its arguments.
-
-    Returns the value that stands for the yielded one; the yield itself is only copied on request.
-    """
-    mapping: dict[SSAValue, SSAValue] = dict(zip(body.args, args, strict=True))
-    for op in body.ops:
-        if isinstance(op, YieldOp):
-            if keep_yield:
-                into.add_op(op.clone(mapping))
-            return mapping[op.arguments[0]]
-        into.add_op(op.clone(mapping))
-    raise ValueError("the body does not end in tensor.yield")
 
 
 def arithmetic_ops(body: Block) -> int:
@@ -120,7 +96,7 @@ def _widened_argument(value: SSAValue) -> BlockArgument | None:
 
 
 def verify_body(body: Block, arg_types: Sequence[Attribute], result_type: Attribute) -> None:
-    """Check arguments, ops, captures and the yield of a body; raise VerifyException."""
+    """Check arguments, ops and the yield of a body; raise VerifyException."""
     have = [arg.type for arg in body.args]
     if have != list(arg_types):
         raise VerifyException(
@@ -136,10 +112,6 @@ def verify_body(body: Block, arg_types: Sequence[Attribute], result_type: Attrib
     for op in body.ops:
         if op is not last and op.name.partition(".")[0] not in BODY_DIALECTS:
             raise VerifyException(f"{op.name} may not stand in a body; only arith and math ops may")
-        for operand in op.operands:
-            owner = operand.owner
-            if (owner if isinstance(owner, Block) else owner.parent) is not body:
-                raise VerifyException(f"{op.name} in the body uses a value from outside the body")
 
 
 def _types(types: Sequence[Attribute]) -> str:

@@ -16,7 +16,7 @@ from xdsl.rewriter import InsertPoint
 
 from ..core.attributes import element_name, tensor_type
 from ..core.dtypes import is_float
-from ..core.ops import ConstantOp
+from ..core.ops import ConstantOp, WeightOp
 from ..core.origins import move_origins
 from ..core.steps import Step
 from .bodies import is_forwarding
@@ -122,6 +122,8 @@ class FoldMovementIntoMap(RewritePattern):
             moved = value.owner
             if not isinstance(moved, StructuredOp) or not _is_movement(moved):
                 continue
+            if isinstance(moved.inputs[0].owner, WeightOp) and moved.recipe_step() is not None:
+                continue  # The driver makes it a step of the weight, which costs nothing at all.
             maps = list(op.input_maps)
             maps[index] = _through(moved, maps[index])
             if not _dims_known(op, maps):

@@ -87,7 +87,7 @@ class _Builder:
         symbol = Symbol(("iteration", number), Interval(0, last), frozenset({number}))
         loop = Loop(number, statement.loop, statement, trips, symbol)
         self.model.loops.append(loop)
-        inside = frozenset(enclosing.number for enclosing in loop.enclosing)
+        inside = loop.around
         self.model.values[op.iteration] = Affine(0) if trips == 1 else Affine.of(symbol)
         for argument in op.iter_args:
             name = ("carried", number, argument.index)

@@ -21,7 +21,7 @@ unless they are equal, and a kernel is not given the same buffer twice to write 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from xdsl.ir import Operation
@@ -39,20 +39,19 @@ class Loop:
     trips: int | None
     symbol: Symbol
     """The iteration, from 0."""
+    enclosing: tuple[Loop, ...] = field(init=False)
+    """This loop and those around it, innermost first."""
+    around: frozenset[int] = field(init=False)
+    """The numbers of `enclosing`."""
 
-    @property
-    def enclosing(self) -> list[Loop]:
-        """This loop and those around it, innermost first."""
-        loops: list[Loop] = []
-        loop: Loop | None = self
-        while loop is not None:
-            loops.append(loop)
-            loop = loop.parent
-        return loops
+    def __post_init__(self) -> None:
+        """Look up the chain of parents once."""
+        self.enclosing = (self, *(self.parent.enclosing if self.parent else ()))
+        self.around = frozenset(loop.number for loop in self.enclosing)
 
     def is_inside(self, other: Loop | None) -> bool:
         """Whether this is `other` or nested in it; everything is inside the kernel, None."""
-        return other is None or any(loop is other for loop in self.enclosing)
+        return other is None or other.number in self.around
 
 
 STEP = 4
@@ -158,9 +157,7 @@ def _dependence(first: MemoryAccess, second: MemoryAccess) -> Dependence | None:
             return Dependence(first, second, loop, int(loop is not None), None)
         if fixed_argument != second.argument:
             return None
-    around = (
-        frozenset(enclosing.number for enclosing in loop.enclosing) if loop else frozenset[int]()
-    )
+    around = loop.around if loop is not None else frozenset[int]()
     same = _overlap(first, second, around)
     later = loop is not None and _overlap(first, second, frozenset())
     if not same and not later:

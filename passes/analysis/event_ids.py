@@ -18,7 +18,8 @@ slots.  Ids are given out in program order, all different; where that does not d
    earlier target (forward pairs only if that still is a set before a wait).
 3. *Give depth back*: a pair of several slots becomes one of a single slot and distance 1.  What the
    pipes overlapped through the other slots is lost, so this is remarked.
-4. *Barrier*: a barrier of all pipes before the target of a pair does all it did.
+4. *Barrier*: a barrier of all pipes before the target of a pair does all it did, and lets the
+   pairs after it share the ids of those before.
 
 Every step keeps the invariant that makes the result sound: what a pair ordered stays ordered.
 """
@@ -29,7 +30,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from .dependences import common_loop
+from .dependences import STEP, Loop, common_loop
 from .flag_pairs import guard
 from .orderings import Point, Requirement, Sync, witness
 
@@ -58,9 +59,9 @@ def assign_event_ids(pairs: Sequence[Sync], ids: int) -> Flags:
         _give_way(syncs, failing, flags)
 
 
-def _give_way(syncs: list[Sync], queue: Queue, flags: Flags) -> None:
+def _give_way(syncs: list[Sync], failing: Sync, flags: Flags) -> None:
     """Change the pairs of one queue so that they need fewer ids: the first change that exists."""
-    members = [sync for sync in syncs if sync.queue == queue]
+    members = [sync for sync in syncs if sync.queue == failing.queue]
     merged = min(_merges(members), key=lambda m: m[0], default=None)
     if merged is not None:
         _, left, right, both = merged
@@ -72,10 +73,9 @@ def _give_way(syncs: list[Sync], queue: Queue, flags: Flags) -> None:
         flags.concessions.append((sync, f"{sync.slots} slots take turns through one event id"))
         _give_depth_back(syncs, sync)
         return
-    sync = members[-1]
-    flags.concessions.append((sync, "a barrier of all pipes takes the place of a flag"))
-    flags.barriers.append(sync)
-    syncs.remove(sync)
+    flags.concessions.append((failing, "a barrier of all pipes takes the place of a flag"))
+    flags.barriers.append(failing)
+    syncs.remove(failing)
 
 
 def _merges(members: Sequence[Sync]) -> Iterator[tuple[int, Sync, Sync, Sync]]:
@@ -137,8 +137,7 @@ class _Attempt:
 
     def __init__(self, syncs: Sequence[Sync], barriers: Sequence[Sync], ids: int) -> None:
         self.syncs = list(syncs)
-        # A barrier orders at least what the pair it stands for did.
-        self.known = [*syncs, *barriers]
+        self.barriers = barriers
         self.ids = ids
         self.bases: dict[Sync, int] = {}
         self.tight: set[Queue] = set()
@@ -147,14 +146,15 @@ class _Attempt:
                 # A ring shares on its way back too.
                 self.tight |= {queue, (queue[1], queue[0])}
         self.twins = {sync: _twin(sync, self.syncs) for sync in syncs}
+        self._turns: dict[frozenset[Sync], bool] = {}
 
-    def run(self) -> tuple[dict[Sync, int], Queue | None]:
-        """The first id of each pair, or the queue that has too few."""
+    def run(self) -> tuple[dict[Sync, int], Sync | None]:
+        """The first id of each pair, or the first pair that there is none left for."""
         # Carried pairs first: a ring places its forward ids to match.
         for sync in sorted(self.syncs, key=lambda s: not s.carried):
             base = next((b for b in range(self.ids - sync.slots + 1) if self._fits(sync, b)), None)
             if base is None:
-                return {}, sync.queue
+                return {}, sync
             self.bases[sync] = base
         return self.bases, None
 
@@ -177,24 +177,24 @@ class _Attempt:
 
     def _take_turns(self, left: Sync, right: Sync) -> bool:
         """Whether each of two forward pairs is waited for before the other one is set."""
-        first, second = sorted((left, right), key=lambda s: s.set_at)
-        loop = common_loop(first.source, second.source)
-        orders = [(first, second, 0)]
-        if loop is not None:
-            orders.append((second, first, 1))
-        return all(
-            witness(
-                Requirement(
-                    Point(before.target_pipe, before.wait_at, before.loop),
-                    Point(after.source_pipe, after.set_at, after.loop),
-                    loop,
-                    distance,
-                ),
-                self.known,
+        key = frozenset((left, right))
+        if key not in self._turns:
+            first, second = sorted((left, right), key=lambda s: s.set_at)
+            loop = common_loop(first.source, second.source)
+            self._turns[key] = self._follows(first, second, loop, 0) and (
+                loop is None or self._follows(second, first, loop, 1)
             )
-            is not None
-            for before, after, distance in orders
-        )
+        return self._turns[key]
+
+    def _follows(self, before: Sync, after: Sync, loop: Loop | None, distance: int) -> bool:
+        """Whether the wait of one pair comes before the set of another, `distance` executions of
+        the body of `loop` later."""
+        wait = Point(before.target_pipe, before.wait_at, before.loop)
+        again = Point(after.source_pipe, after.set_at, after.loop)
+        # A barrier orders what the pair it stands for did, and the two pipes at hand.
+        known = [*self.syncs, *self.barriers]
+        known += [_barrier_as_pair(b, wait.pipe, again.pipe) for b in self.barriers]
+        return witness(Requirement(wait, again, loop, distance), known) is not None
 
     def _are_rings(self, sync: Sync, base: int, other: Sync) -> bool:
         """Whether two forward pairs belong to rings that are apart, with ids placed alike."""
@@ -202,6 +202,16 @@ class _Attempt:
         if back is None or other_back is None or not _apart(back.span, other_back.span):
             return False
         return self.bases[back] - base == self.bases[other_back] - self.bases[other]
+
+
+def _barrier_as_pair(pair: Sync, source_pipe: str, target_pipe: str) -> Sync:
+    """What a barrier before the target of `pair` does for two pipes.
+
+    It stands after what is set and before what is waited for in the same gap.
+    """
+    order = Sync(pair.target, pair.target, source_pipe, target_pipe, pair.loop, 0, 1, None)
+    order.set_at = order.wait_at = pair.target.start - STEP // 2
+    return order
 
 
 def _apart(left: tuple[int, int], right: tuple[int, int]) -> bool:

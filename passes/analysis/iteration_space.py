@@ -153,18 +153,17 @@ class _DimClasses:
 
     def merge(self, left: _Axes, right: _Axes) -> bool:
         """Join the classes axis by axis; False, and no change, if dims of one op would meet."""
-        parents, members = list(self._parents), dict(self._members)
+        done: list[tuple[int, frozenset[int], int]] = []
         for a, b in zip(left, right, strict=True):
-            if a is None or b is None:
-                continue
-            a, b = self.root(a), self.root(b)
-            if a == b:
+            if a is None or b is None or (a := self.root(a)) == (b := self.root(b)):
                 continue
             if self._members[a] & self._members[b]:
-                self._parents, self._members = parents, members
+                for kept, before, joined in reversed(done):
+                    self._members[kept], self._parents[joined] = before, joined
                 return False
+            done.append((a, self._members[a], b))
             self._parents[b] = a
-            self._members[a] |= self._members.pop(b)
+            self._members[a] |= self._members[b]
         return True
 
 

@@ -19,7 +19,7 @@ implied in every run.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from .affine import Symbol
@@ -43,6 +43,15 @@ class Sync:
     distance: int
     slots: int
     slot: Symbol | None
+    set_at: int = field(init=False)
+    """Position of the set in program order."""
+    wait_at: int = field(init=False)
+    """Position of the wait in program order."""
+
+    def __post_init__(self) -> None:
+        """Look up the positions once."""
+        self.set_at = self.source.end + 1
+        self.wait_at = self.target.start - 1
 
     @property
     def carried(self) -> bool:
@@ -53,16 +62,6 @@ class Sync:
     def queue(self) -> tuple[str, str]:
         """The two pipes; event ids are counted for each such pair."""
         return (self.source_pipe, self.target_pipe)
-
-    @property
-    def set_at(self) -> int:
-        """Position of the set in program order."""
-        return self.source.end + 1
-
-    @property
-    def wait_at(self) -> int:
-        """Position of the wait in program order."""
-        return self.target.start - 1
 
     @property
     def span(self) -> tuple[int, int]:

@@ -35,7 +35,9 @@ from ...dialects.npu_isa.spec import Instruction
 Number: TypeAlias = SSAValue | int
 """A register, or a number that is known."""
 
-_COMMUTATIVE = (SAdd, SMul, SMin, SMax)
+COMMUTATIVE: tuple[type[Instruction], ...] = (SAdd, SMul, SMin, SMax)
+"""Instructions whose operands may change places."""
+
 _NEUTRAL: dict[type[Instruction], int] = {SAdd: 0, SSub: 0, SMul: 1, SDiv: 1}
 _IDEMPOTENT = (SMin, SMax)
 
@@ -85,7 +87,7 @@ def simplify(
     if not issubclass(spec, ScalarBinary):
         return Simplest(spec, operands)
     lhs, rhs = operands
-    if spec in _COMMUTATIVE and isinstance(lhs, int):
+    if spec in COMMUTATIVE and isinstance(lhs, int) and not isinstance(rhs, int):
         lhs, rhs = rhs, lhs
     if isinstance(rhs, int):
         return _by_number(spec, lhs, rhs, sums)

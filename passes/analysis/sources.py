@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from ...dialects.core.origins import move_location
-
-NODE = "core.node"
-"""Discardable attribute of an op in a kernel: the name of the source node it works for."""
+from ...dialects.core.origins import NODE, move_location
 
 
 def inherit_source(old: Operation, new: Operation) -> None:

@@ -17,7 +17,7 @@ from ...dialects.npu_isa.record import Addr, Reg
 from ...dialects.npu_isa.spec import Field, Instruction
 from ...dialects.npu_isa.structure import KernelOp, LoopOp, YieldOp, instructions_of
 from ...dialects.npu_isa.types import RegType
-from ..analysis.scalar_identities import Constant, Copy, Number, Sum, simplify
+from ..analysis.scalar_identities import COMMUTATIVE, Constant, Copy, Number, Sum, simplify
 from ..base import NpucPass
 
 
@@ -102,7 +102,7 @@ def _remove_unused(kernel: KernelOp) -> None:
             op.erase()
 
 
-_Key = tuple[type[Instruction], tuple[Number, ...]]
+_Key = tuple[type[Instruction], tuple[Number, ...] | frozenset[Number]]
 
 
 class _Rebuilder:
@@ -207,7 +207,7 @@ class _Rebuilder:
         may_fail = spec in (SDiv, SRem) and not (isinstance(placed[1], int) and placed[1])
         if may_fail:
             level = len(self._blocks) - 1
-        key = (spec, placed)
+        key = (spec, frozenset(placed) if spec in COMMUTATIVE else placed)
         for table in self._tables:
             if key in table:
                 return table[key]

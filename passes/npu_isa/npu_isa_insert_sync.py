@@ -30,34 +30,38 @@ class NpuIsaInsertSyncPass(NpucPass):
 
     Before:
     ```mlir
-    npu_isa.kernel @copy(%x, %y) {
-      npu_isa.loop %i in 8 {
-        %slot = npu_isa.s_rem lhs = %i, rhs = 2
-        %at = npu_isa.s_mul lhs = %slot, rhs = 256
-        npu_isa.mov_gm_ub dst = [%at], src = [%x], len = 256
-        npu_isa.mov_ub_gm dst = [%y], src = [%at], len = 256
+    builtin.module attributes {target.machine = #target.machine<"tiny">} {
+      npu_isa.kernel @copy(%x, %y) {
+        npu_isa.loop %i in 8 {
+          %slot = npu_isa.s_rem lhs = %i, rhs = 2
+          %at = npu_isa.s_mul lhs = %slot, rhs = 256
+          npu_isa.mov_gm_ub dst = [%at], src = [%x], len = 256
+          npu_isa.mov_ub_gm dst = [%y], src = [%at], len = 256
+        }
+        npu_isa.end
       }
-      npu_isa.end
     }
     ```
     After:
     ```mlir
-    npu_isa.kernel @copy(%x, %y) {
-      npu_isa.set_flag src = MTE3, dst = MTE2, id = 0
-      npu_isa.set_flag src = MTE3, dst = MTE2, id = 1
-      npu_isa.loop %i in 8 {
-        %slot = npu_isa.s_rem lhs = %i, rhs = 2
-        %at = npu_isa.s_mul lhs = %slot, rhs = 256
-        npu_isa.wait_flag src = MTE3, dst = MTE2, id = %slot
-        npu_isa.mov_gm_ub dst = [%at], src = [%x], len = 256
-        npu_isa.set_flag src = MTE2, dst = MTE3, id = %slot
-        npu_isa.wait_flag src = MTE2, dst = MTE3, id = %slot
-        npu_isa.mov_ub_gm dst = [%y], src = [%at], len = 256
-        npu_isa.set_flag src = MTE3, dst = MTE2, id = %slot
+    builtin.module attributes {target.machine = #target.machine<"tiny">} {
+      npu_isa.kernel @copy(%x, %y) {
+        npu_isa.set_flag src = MTE3, dst = MTE2, id = 0
+        npu_isa.set_flag src = MTE3, dst = MTE2, id = 1
+        npu_isa.loop %i in 8 {
+          %slot = npu_isa.s_rem lhs = %i, rhs = 2
+          %at = npu_isa.s_mul lhs = %slot, rhs = 256
+          npu_isa.wait_flag src = MTE3, dst = MTE2, id = %slot
+          npu_isa.mov_gm_ub dst = [%at], src = [%x], len = 256
+          npu_isa.set_flag src = MTE2, dst = MTE3, id = %slot
+          npu_isa.wait_flag src = MTE2, dst = MTE3, id = %slot
+          npu_isa.mov_ub_gm dst = [%y], src = [%at], len = 256
+          npu_isa.set_flag src = MTE3, dst = MTE2, id = %slot
+        }
+        npu_isa.wait_flag src = MTE3, dst = MTE2, id = 0
+        npu_isa.wait_flag src = MTE3, dst = MTE2, id = 1
+        npu_isa.end
       }
-      npu_isa.wait_flag src = MTE3, dst = MTE2, id = 0
-      npu_isa.wait_flag src = MTE3, dst = MTE2, id = 1
-      npu_isa.end
     }
     ```
 
@@ -109,7 +113,7 @@ class NpuIsaInsertSyncPass(NpucPass):
             flags = assign_event_ids(pairs, machine.sync.event_ids)
             for pair, what in flags.concessions:
                 self.remark(pair.target.op, f"{what}: {describe(pair)}")
-            _Inserter(kernel, model, flags).run()
+            insert_flags(kernel, model, flags)
 
 
 def describe(pair: Sync) -> str:
@@ -136,6 +140,11 @@ def _insert(op: Operation, before: list[InstrOp], after: list[InstrOp]) -> None:
 
 def _flag(mnemonic: str, queue: tuple[str, str], event: Value) -> InstrOp:
     return build(MNEMONICS[mnemonic], {"src": queue[0], "dst": queue[1], "id": event})
+
+
+def insert_flags(kernel: KernelOp, model: KernelModel, flags: Flags) -> None:
+    """Put flags, with the ids they were given, into the text of the kernel of `model`."""
+    _Inserter(kernel, model, flags).run()
 
 
 class _Inserter:

@@ -2,9 +2,10 @@
 
 1. Walk the ops in program order; each starts as a group of its own.
 2. Try to merge the op with all groups whose values it reads, else with the latest of them, else
-   with the one before, and so on. A merge needs: no way out of the merged group and back in; at
-   most `MAX_OUTPUTS` values read outside; a shared iteration space; the axes of all its values in
-   one order, since nothing inside a kernel transposes; and a rule that has no objection.
+   with the one before, and so on. A merge needs: at most `MAX_OPS` ops; no way out of the
+   merged group and back in; at most `MAX_OUTPUTS` values read outside; a shared iteration space;
+   the axes of all its values in one order, since nothing inside a kernel transposes; and a rule
+   that has no objection.
 3. What stood in the way is kept, and becomes the group's `stopped`.
 """
 
@@ -18,6 +19,8 @@ from ...dialects.tensor.structured import StructuredOp
 from ..analysis.iteration_space import GroupSpace
 from .fusion_rules import FusionRule, Proposal, is_contraction
 
+MAX_OPS = 64
+"""Ops of a group: each becomes one to a few ops of a kernel, which is compiled as one piece."""
 MAX_OUTPUTS = 4
 """Values a group may store. Each one stays in vector memory until it is stored."""
 
@@ -95,6 +98,8 @@ class FusionPlan:
         return objection
 
     def _objection(self, members: Sequence[StructuredOp]) -> str | None:
+        if len(members) > MAX_OPS:
+            return f"a group holds at most {MAX_OPS} ops"
         if self._leaves_and_returns(members):
             return "it also needs a value made from this group outside of it"
         try:

@@ -112,31 +112,36 @@ def _blocks_of_tensor_code(op: Operation) -> Iterator[Block]:
 
 def _order(block: Block, plan: FusionPlan) -> list[tuple[Operation, ...]]:
     """Groups and other ops, each after what it reads; of those ready the earliest first."""
-    ops = [op for op in block.ops if op is not block.last_op]
-    units: dict[Operation, tuple[Operation, ...]] = {
-        op: plan.groups[op] if isinstance(op, StructuredOp) else (op,) for op in ops
+    last = block.last_op
+    assert last is not None
+    units: dict[Operation, tuple[Operation, ...]] = {}
+    leader: dict[Operation, Operation] = {}
+    for op in block.ops:
+        unit = plan.groups[op] if isinstance(op, StructuredOp) else (op,)
+        units[unit[0]] = unit
+        leader[op] = unit[0]
+    positions = {op: number for number, op in enumerate(units)}
+    waits = {
+        first: {leader[p] for op in unit for p in plan.producers(op)} - {first}
+        for first, unit in units.items()
     }
-    positions = {op: number for number, op in enumerate(ops)}
-    waits: dict[tuple[Operation, ...], set[tuple[Operation, ...]]] = {}
-    readers: dict[tuple[Operation, ...], list[tuple[Operation, ...]]] = {}
-    for unit in units.values():
-        sources = {units[p] for op in unit for p in plan.producers(op)} - {unit}
-        if unit not in waits:
-            waits[unit] = sources
-            for source in sources:
-                readers.setdefault(source, []).append(unit)
-    ready = [(positions[unit[0]], unit) for unit, sources in waits.items() if not sources]
+    readers: dict[Operation, list[Operation]] = {first: [] for first in units}
+    for first, sources in waits.items():
+        for source in sources:
+            readers[source].append(first)
+    ready = [(positions[first], first) for first, sources in waits.items() if not sources]
     heapq.heapify(ready)
     order: list[tuple[Operation, ...]] = []
     while ready:
-        _, unit = heapq.heappop(ready)
-        order.append(unit)
-        for reader in readers.get(unit, ()):
-            waits[reader].discard(unit)
+        _, first = heapq.heappop(ready)
+        order.append(units[first])
+        for reader in readers[first]:
+            waits[reader].discard(first)
             if not waits[reader]:
-                heapq.heappush(ready, (positions[reader[0]], reader))
-    assert block.last_op is not None
-    return [*order, (block.last_op,)]
+                heapq.heappush(ready, (positions[reader], reader))
+    # The terminator ends the block whatever it reads.
+    order.remove((last,))
+    return [*order, (last,)]
 
 
 def _emit(block: Block, unit: Sequence[Operation], plan: FusionPlan) -> None:

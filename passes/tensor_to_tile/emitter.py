@@ -8,14 +8,13 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from ...dialects.core.origins import NODE
 from ...dialects.tile.memory import AllocOp
 from ...dialects.tile.program import CoreIdOp
 from ...dialects.tile.types import BufferType
 
 INDEX = IndexType()
 OpT = TypeVar("OpT", bound=Operation)
-NODE = "core.node"
-"""Discardable attribute: the source node that an op of a kernel works for."""
 
 
 class Emitter:

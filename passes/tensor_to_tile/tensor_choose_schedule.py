@@ -31,6 +31,8 @@ LARGEST_STEP = 256
 """Most reduced elements of one mmad that are tried."""
 MOST_STEPS = 8
 """Most mmad steps fed by one L1 tile that are tried."""
+BROADCAST_ROWS = 8
+"""Rows whose elements one instruction spreads over blocks."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,7 @@ def _candidates(geometry: Geometry, machine: Machine) -> Iterator[Candidate]:
     base = [1] * geometry.space.rank
     rows, cols = [1], [1]
     if geometry.row is not None:
-        rows = _sizes(extents[geometry.row], FRACTAL_ROWS if contraction else 1)
+        rows = _rows(extents[geometry.row], FRACTAL_ROWS if contraction else 1)
     whole = contraction is None and kinds[geometry.col] == "reduction"
     unit = FRACTAL_ROWS if contraction else _block(geometry)
     cols = [extents[geometry.col]] if whole else _sizes(extents[geometry.col], unit)
@@ -152,6 +154,14 @@ def _candidates(geometry: Geometry, machine: Machine) -> Iterator[Candidate]:
                 steps = list(tiles)
                 steps[contraction.k], tiles[contraction.k] = step, step * count
                 yield estimate(geometry, machine, tiles, steps)
+
+
+def _rows(extent: int, unit: int) -> list[int]:
+    """The sizes of rows without those that are ragged and leave part of a broadcast's group.
+
+    Such rows are spread one by one by reductions, which rows without a value would spoil.
+    """
+    return [r for r in _sizes(extent, unit) if extent % r == 0 or r % BROADCAST_ROWS == 0]
 
 
 def _sizes(extent: int, unit: int) -> list[int]:

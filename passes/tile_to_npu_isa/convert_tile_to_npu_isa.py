@@ -27,38 +27,42 @@ class ConvertTileToNpuIsaPass(NpucPass):
 
     Before:
     ```mlir
-    tile.kernel @relu(%x: !tile.buffer<1024x64xf32, gm>, %y: !tile.buffer<1024x64xf32, gm>) {
-      %zero = arith.constant 0 : index
-      %step = arith.constant 16 : index
-      %end = arith.constant 1024 : index
-      scf.for %i = %zero to %end step %step {
-        %u = tile.alloc {depth = 2 : i64, address = 0 : i64} : !tile.buffer<16x64xf32, ub>
-        tile.copy %x[%i, %zero] -> %u
-          : !tile.buffer<1024x64xf32, gm> to !tile.buffer<16x64xf32, ub>
-        tile.unary relu %u -> %u : !tile.buffer<16x64xf32, ub> to !tile.buffer<16x64xf32, ub>
-        tile.copy %u -> %y[%i, %zero]
-          : !tile.buffer<16x64xf32, ub> to !tile.buffer<1024x64xf32, gm>
+    builtin.module attributes {target.machine = #target.machine<"tiny">} {
+      tile.kernel @relu(%x: !tile.buffer<1024x64xf32, gm>, %y: !tile.buffer<1024x64xf32, gm>) {
+        %zero = arith.constant 0 : index
+        %step = arith.constant 16 : index
+        %end = arith.constant 1024 : index
+        scf.for %i = %zero to %end step %step {
+          %u = tile.alloc {depth = 2 : i64, address = 0 : i64} : !tile.buffer<16x64xf32, ub>
+          tile.copy %x[%i, %zero] -> %u
+            : !tile.buffer<1024x64xf32, gm> to !tile.buffer<16x64xf32, ub>
+          tile.unary relu %u -> %u : !tile.buffer<16x64xf32, ub> to !tile.buffer<16x64xf32, ub>
+          tile.copy %u -> %y[%i, %zero]
+            : !tile.buffer<16x64xf32, ub> to !tile.buffer<1024x64xf32, gm>
+        }
+        tile.end
       }
-      tile.end
     }
     ```
     After:
     ```mlir
-    npu_isa.kernel @relu(%x, %y) {
-      npu_isa.loop %t in 64 {
-        %i = npu_isa.s_mul lhs = %t, rhs = 16
-        %slot = npu_isa.s_rem lhs = %t, rhs = 2
-        %u = npu_isa.s_mul lhs = %slot, rhs = 4096
-        %skip = npu_isa.s_mul lhs = %i, rhs = 256
-        %from = npu_isa.s_add lhs = %x, rhs = %skip
-        npu_isa.mov_gm_ub dst = [%u], src = [%from], nburst = 16, len = 256, src_stride = 256,
-          dst_stride = 8
-        npu_isa.vrelu dst = [%u], src0 = [%u], dtype = f32, mask = 64, repeat = 16
-        %to = npu_isa.s_add lhs = %y, rhs = %skip
-        npu_isa.mov_ub_gm dst = [%to], src = [%u], nburst = 16, len = 256, dst_stride = 256,
-          src_stride = 8
+    builtin.module attributes {target.machine = #target.machine<"tiny">} {
+      npu_isa.kernel @relu(%x, %y) {
+        npu_isa.loop %t in 64 {
+          %i = npu_isa.s_mul lhs = %t, rhs = 16
+          %slot = npu_isa.s_rem lhs = %t, rhs = 2
+          %u = npu_isa.s_mul lhs = %slot, rhs = 4096
+          %skip = npu_isa.s_mul lhs = %i, rhs = 256
+          %from = npu_isa.s_add lhs = %x, rhs = %skip
+          npu_isa.mov_gm_ub dst = [%u], src = [%from], nburst = 16, len = 256, src_stride = 256,
+            dst_stride = 8
+          npu_isa.vrelu dst = [%u], src0 = [%u], dtype = f32, mask = 64, repeat = 16
+          %to = npu_isa.s_add lhs = %y, rhs = %skip
+          npu_isa.mov_ub_gm dst = [%to], src = [%u], nburst = 16, len = 256, dst_stride = 256,
+            src_stride = 8
+        }
+        npu_isa.end
       }
-      npu_isa.end
     }
     ```
 

@@ -75,10 +75,43 @@ def emit_rows(
     fixed: dict[str, Value],
 ) -> None:
     """Emit an instruction over `shape` = (rows, columns), `lanes` columns at a time; `fixed` are
-    the fields that stay the same."""
-    rows, cols = shape
+    the fields that stay the same.
 
-    def piece(row: Scalar, chunk: Scalar, repeat: int, mask: int) -> None:
+    A repeat is a row, and each chunk of columns another instruction; or a repeat is a chunk, and
+    each row another instruction, where that takes fewer.
+    """
+    rows, cols = shape
+    full, rest = divmod(cols, lanes)
+    if full > rows:
+        turned = [
+            operand._replace(
+                row_stride=operand.chunk_bytes // BLOCK_BYTES,
+                chunk_bytes=operand.row_stride * BLOCK_BYTES,
+            )
+            for operand in operands
+        ]
+        _emit_chunks(low, mnemonic, turned, (full, rows), {**fixed, "mask": lanes})
+    elif full:
+        _emit_chunks(low, mnemonic, operands, (rows, full), {**fixed, "mask": lanes})
+    if rest:
+        behind = [
+            operand._replace(address=low.shifted(operand.address, full * operand.chunk_bytes))
+            for operand in operands
+        ]
+        _emit_chunks(low, mnemonic, behind, (rows, 1), {**fixed, "mask": rest})
+
+
+def _emit_chunks(
+    low: Lowering,
+    mnemonic: str,
+    operands: Sequence[Rows],
+    shape: tuple[int, int],
+    fixed: dict[str, Value],
+) -> None:
+    """Emit an instruction over `shape` = (rows, chunks), at most 255 rows at a time."""
+    rows, chunks = shape
+
+    def piece(row: Scalar, chunk: Scalar, repeat: int) -> None:
         fields = dict(fixed)
         for operand in operands:
             address = low.shifted(operand.address, low.mul(chunk, operand.chunk_bytes))
@@ -86,18 +119,15 @@ def emit_rows(
             fields[operand.field] = low.shifted(address, skipped)
             fields[f"{operand.field}_blk_stride"] = operand.block_stride
             fields[f"{operand.field}_rep_stride"] = operand.row_stride
-        low.emit(mnemonic, **fields, mask=mask, repeat=repeat)
+        low.emit(mnemonic, **fields, repeat=repeat)
 
-    def chunk(number: Scalar, mask: int) -> None:
+    def chunk(number: Scalar) -> None:
         full, rest = divmod(rows, MAX_REPEAT)
-        low.repeat(full, lambda i: piece(low.mul(i, MAX_REPEAT), number, MAX_REPEAT, mask))
+        low.repeat(full, lambda i: piece(low.mul(i, MAX_REPEAT), number, MAX_REPEAT))
         if rest:
-            piece(full * MAX_REPEAT, number, rest, mask)
+            piece(full * MAX_REPEAT, number, rest)
 
-    full, rest = divmod(cols, lanes)
-    low.repeat(full, lambda i: chunk(i, lanes), unroll=FEW)
-    if rest:
-        chunk(full, rest)
+    low.repeat(chunks, chunk, unroll=FEW)
 
 
 def emit_flat(

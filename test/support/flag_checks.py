@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+from functools import lru_cache
+
 import numpy as np
 from npuc.backend.emulator.emulator import Emulator
 from npuc.backend.program import IO, Entry, Kernel, Program, Task
 from npuc.dialects.core.errors import DeadlockError, ExecutionError, FlagError, RaceError
-from npuc.dialects.core.parser import NpucParser
+from npuc.dialects.core.parser import parse_module
 from npuc.dialects.core.registry import make_context
 from npuc.dialects.core.verify import verify
 from npuc.dialects.npu_isa.flatten import records
 from npuc.dialects.npu_isa.structure import KernelOp
 from npuc.dialects.target.attributes import MACHINE, MachineAttr, machine_of
-from npuc.dialects.target.machine import load
+from npuc.dialects.target.machine import Machine, from_description, load
 from npuc.passes.base import NpucPass
 from xdsl.dialects.builtin import ModuleOp
 
@@ -21,11 +24,19 @@ GM_BYTES = 1 << 16
 """Bytes behind each argument of a kernel."""
 
 
-def parse_kernel(text: str, machine: str = "ascend310p") -> ModuleOp:
-    """The module of a text, for a machine."""
-    module = NpucParser(make_context(), text).parse_module()
-    module.attributes[MACHINE] = MachineAttr.of(load(machine))
+def parse_kernel(text: str, event_ids: int = 4) -> ModuleOp:
+    """The module of a text, for a machine with so many event ids for every two pipes."""
+    module = parse_module(make_context(), text)
+    module.attributes[MACHINE] = MachineAttr.of(machine_with(event_ids))
     return module
+
+
+@lru_cache
+def machine_with(event_ids: int) -> Machine:
+    """The default machine, but for the number of its event ids."""
+    description = deepcopy(dict(load("ascend310p").description))
+    description["sync"]["event_ids"]["value"] = event_ids
+    return from_description(description, "a test")
 
 
 def apply(module: ModuleOp, *passes: NpucPass) -> ModuleOp:

@@ -11,7 +11,7 @@ from xdsl.ir import Block, Region, SSAValue
 
 from npuc.dialects.core.attributes import OriginAttr, element_name, tensor_of, tensor_type
 from npuc.dialects.core.dtypes import Array, to_numpy
-from npuc.dialects.core.ops import ConstantOp, NpucOp
+from npuc.dialects.core.ops import INLINE_BYTES, ConstantOp, NpucOp, tensor_bytes
 from npuc.dialects.core.origins import set_origins
 from npuc.dialects.graph.contraction import GemmOp, MatMulOp
 from npuc.dialects.graph.elementwise import AddOp, DivOp, MulOp, ReluOp, SubOp
@@ -53,7 +53,7 @@ class Program:
         fitting = [value for value in self.values if value.type == type_]
         if fitting and self.draw(st.booleans()):
             return self.draw(st.sampled_from(fitting))
-        if self.draw(st.integers(0, 3)) == 0:
+        if tensor_bytes(type_) <= INLINE_BYTES and self.draw(st.integers(0, 3)) == 0:
             return self.constant(shape, dtype)
         return self.block.insert_arg(type_, len(self.block.args))
 

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
-from typing import TypeGuard
 
 import pytest
 from filecheck.options import parse_argv_options
@@ -66,15 +65,21 @@ def passes_in_files() -> set[str]:
             continue
         for node in ast.walk(parse(path)):
             if isinstance(node, ast.ClassDef) and node.name.endswith("Pass"):
-                names = [ast.unparse(s.value) for s in node.body if is_assignment(s, "name")]
+                names = [value for s in node.body if (value := assigned(s, "name"))]
                 module = module_name(path).removeprefix("npuc.passes.")
                 found |= {f"{module}:{node.name} {ast.literal_eval(name)}" for name in names}
     return found
 
 
-def is_assignment(statement: ast.stmt, name: str) -> TypeGuard[ast.Assign]:
-    """Whether a statement is `name = ...`."""
-    return isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == name
+def assigned(statement: ast.stmt, name: str) -> str | None:
+    """The text of the value if a statement is `name = value` or `name: type = value`."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=target)], value=value) if target == name:
+            return ast.unparse(value)
+        case ast.AnnAssign(target=ast.Name(id=target), value=ast.expr() as value) if target == name:
+            return ast.unparse(value)
+        case _:
+            return None
 
 
 def test_the_pass_table_lists_the_passes() -> None:

@@ -74,8 +74,8 @@ class Monitor:
             raise located(fault, self._kernel, issued.word, self._core)
         undefined = self._undefined.check(issued)
         if undefined:
-            where = self._kernel, issued.word
-            self.report.add(located(undefined, *where, self._core), *where)
+            error = located(undefined, self._kernel, issued.word, self._core)
+            self.report.add(error, self._kernel.name, issued.word)
         if not self._races:
             return
         pipe = self._order.advance(issued)

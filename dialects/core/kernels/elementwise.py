@@ -16,7 +16,7 @@ import numpy as np
 from ..dtypes import BFLOAT16, Array
 from ..errors import ExecutionError
 
-_HALVES = (np.dtype(np.float16), BFLOAT16)
+_HALVES = frozenset((np.dtype(np.float16), BFLOAT16))
 _F32 = np.dtype(np.float32)
 
 Unary = Callable[[Array], Array]

@@ -15,7 +15,7 @@ import numpy as np
 from ..dtypes import BFLOAT16, Array
 from ..errors import InputError
 
-_HALVES = (np.dtype(np.float16), BFLOAT16)
+_HALVES = frozenset((np.dtype(np.float16), BFLOAT16))
 _F32 = np.dtype(np.float32)
 
 Combiner = Literal["add", "max", "min", "mul"]

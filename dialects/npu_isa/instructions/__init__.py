@@ -4,9 +4,9 @@ Importing this package fills the tables of `spec`.
 """
 
 from ..spec import Instruction, by_mnemonic, by_opcode
-from . import cube, drain, mte, rows, scalar, sync, vector
+from . import cube, drain, load2d, mte, rows, scalar, sync, vector
 
-MODULES = (scalar, sync, mte, cube, drain, vector, rows)
+MODULES = (scalar, sync, mte, load2d, cube, drain, vector, rows)
 """The modules that define instructions, in the order of the ISA manual."""
 
 OPCODES: dict[int, type[Instruction]] = by_opcode()

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...core.dtypes import itemsize, to_numpy
+from ...core.dtypes import to_numpy
 from ...core.kernels.contract import matmul
-from ...core.kernels.elementwise import add
+from ...core.kernels.widen import widen
 from ...target import costs
 from ...target.costs import BLOCK, FRACTAL, RESIDENT, Cycles, Traffic, ceil_div
 from ..spec import Access, Field, Footprint, Instruction, Operands, layout
-from .mte import CUBE_DTYPES, FRACTAL_BYTES, cube_features
+from .fractals import CUBE_DTYPES, FRACTAL_BYTES, Extent, cube_features
 
 if TYPE_CHECKING:
     from ...target.machine import Machine
@@ -58,16 +58,12 @@ class Mmad(Instruction):
         """m rows and n columns of the operands' fractals; m rows of each block column of the
         result."""
         del machine
-        c0 = BLOCK // itemsize(o.dtype)
-        deep = ceil_div(o.k, c0)
-        tall, wide = ceil_div(o.m, FRACTAL), ceil_div(o.n, FRACTAL)
-        result = Footprint("l0c", 0, o.m * ROW_BYTES, wide, tall * FRACTAL * ROW_BYTES)
-        whole, rest = divmod(o.m, FRACTAL)
-        above = whole * deep * FRACTAL_BYTES
+        left, right = Extent.of(o.m, o.k, o.dtype), Extent.of(o.n, o.k, o.dtype)
+        column = left.rows * FRACTAL * ROW_BYTES
+        result = Footprint("l0c", 0, o.m * ROW_BYTES, right.rows, column)
         accesses = (
-            Access("src0", "r", Footprint("l0a", 0, above)),
-            Access("src0", "r", Footprint("l0a", above, rest * BLOCK, deep, FRACTAL_BYTES)),
-            Access("src1", "r", Footprint("l0b", 0, o.n * BLOCK, deep, wide * FRACTAL_BYTES)),
+            *(Access("src0", "r", shape) for shape in left.footprints("l0a", o.m)),
+            *(Access("src1", "r", shape) for shape in right.footprints("l0b", o.n)),
             Access("dst", "w", result),
         )
         return (*accesses, Access("dst", "r", result)) if o.accumulate else accesses
@@ -83,10 +79,15 @@ class Mmad(Instruction):
             padded[:, :n] = product
             product = padded
         column = ceil_div(m, FRACTAL) * FRACTAL * ROW_BYTES
-        strides = (ROW_BYTES, column, ACCUMULATOR.itemsize)
-        result = core.l0c.view(o.dst, (m, wide, FRACTAL), strides, ACCUMULATOR)
-        columns = product.reshape(m, wide, FRACTAL)
-        result[...] = add(result, columns) if o.accumulate else columns
+        strides = (column, ROW_BYTES, ACCUMULATOR.itemsize)
+        result = core.l0c.view(o.dst, (wide, m, FRACTAL), strides, ACCUMULATOR)
+        columns = product.reshape(m, wide, FRACTAL).transpose(1, 0, 2)
+        if o.accumulate:
+            # `elementwise.add` without its copy: this is most of the cost of a shallow product.
+            with np.errstate(all="ignore"):
+                result += columns
+        else:
+            result[...] = columns
 
     @classmethod
     def cycles(cls, o: Operands, machine: Machine, traffic: Traffic = RESIDENT) -> Cycles:
@@ -97,19 +98,17 @@ class Mmad(Instruction):
 
 def _left(l0a: Memory, o: Operands) -> Array:
     """The packed left operand as an f32 matrix, padding included."""
-    dtype = to_numpy(o.dtype)
-    c0 = BLOCK // dtype.itemsize
-    tall, deep = ceil_div(o.m, FRACTAL), ceil_div(o.k, c0)
-    strides = (deep * FRACTAL_BYTES, BLOCK, FRACTAL_BYTES, dtype.itemsize)
-    packed = l0a.view(o.src0, (tall, FRACTAL, deep, c0), strides, dtype)
-    return packed.astype(ACCUMULATOR, order="C").reshape(tall * FRACTAL, deep * c0)
+    extent, dtype = Extent.of(o.m, o.k, o.dtype), to_numpy(o.dtype)
+    across, along = extent.steps("l0a")
+    shape = (extent.rows, FRACTAL, extent.depth, extent.c0)
+    packed = l0a.view(o.src0, shape, (across, BLOCK, along, dtype.itemsize), dtype)
+    return widen(packed).reshape(extent.rows * FRACTAL, -1)
 
 
 def _right(l0b: Memory, o: Operands) -> Array:
     """The packed right operand as an f32 matrix, padding included."""
-    dtype = to_numpy(o.dtype)
-    c0 = BLOCK // dtype.itemsize
-    wide, deep = ceil_div(o.n, FRACTAL), ceil_div(o.k, c0)
-    strides = (wide * FRACTAL_BYTES, dtype.itemsize, FRACTAL_BYTES, BLOCK)
-    packed = l0b.view(o.src1, (deep, c0, wide, FRACTAL), strides, dtype)
-    return packed.astype(ACCUMULATOR, order="C").reshape(deep * c0, wide * FRACTAL)
+    extent, dtype = Extent.of(o.n, o.k, o.dtype), to_numpy(o.dtype)
+    across, along = extent.steps("l0b")
+    shape = (extent.depth, extent.c0, extent.rows, FRACTAL)
+    packed = l0b.view(o.src1, shape, (along, dtype.itemsize, across, BLOCK), dtype)
+    return widen(packed).reshape(extent.depth * extent.c0, -1)

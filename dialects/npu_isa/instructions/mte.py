@@ -1,41 +1,26 @@
-"""Moves: GM to L1 and UB (MTE2), L1 to L0A and L0B (MTE1), UB to GM (MTE3).
-
-Layouts, for elements of `C0 = 32 / itemsize` a block and matrices padded to whole fractals:
-L1 holds `[ceil(cols / C0)][rows][C0]`, L0A `[m / 16][k / C0][16][C0]` and L0B
-`[k / C0][n / 16][16][C0]` with the 16 running along n.
-"""
+"""Moves between GM and a core: to L1 and UB on MTE2, from UB on MTE3."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...core.dtypes import itemsize
 from ...target import costs
 from ...target.costs import BLOCK, FRACTAL, RESIDENT, Cycles, Traffic, ceil_div
-from ..spec import Access, Field, Footprint, Instruction, Operands, Space, layout
+from ..spec import Access, Field, Footprint, Instruction, Operands, layout
+from .fractals import BITS, CUBE_DTYPES
 
 if TYPE_CHECKING:
     from ...target.machine import Machine
-    from ..memory import Core, Memory
+    from ..memory import Core
 
-CUBE_DTYPES = ("f16", "bf16", "f32")
-"""Element types the cube takes, in the order of their codes."""
-FRACTAL_BYTES = FRACTAL * BLOCK
-MAX_LOAD_EXTENT = 255 * FRACTAL
 MAX_BURSTS = 4095
 MAX_BURST_BYTES = (1 << 21) - 1
 
-_BITS = {2: np.dtype(np.uint16), 4: np.dtype(np.uint32)}
 _BLOCK = np.dtype((np.void, BLOCK))
-_FRACTAL = np.dtype((np.void, FRACTAL_BYTES))
 _ZERO_BLOCK = np.void(bytes(BLOCK))
-
-
-def cube_features(dtype: str | None) -> tuple[str, ...]:
-    """Features that cube data of `dtype` needs; an unknown type needs none here."""
-    return {"f32": ("cube_f32",), "bf16": ("cube_bf16",)}.get(dtype or "", ())
 
 
 def _round_up(value: int, step: int) -> int:
@@ -105,7 +90,7 @@ class Nd2NzGmL1(Instruction):
             source = core.gm.view(o.src, (rows, whole), (o.src_stride, BLOCK), _BLOCK)
             core.l1.view(o.dst, (rows, whole), (BLOCK, column), _BLOCK)[...] = source
         if rest:
-            last, bits = (rows, rest // size), _BITS[size]
+            last, bits = (rows, rest // size), BITS[size]
             source = core.gm.view(o.src + whole * BLOCK, last, (o.src_stride, size), bits)
             core.l1.view(o.dst + whole * column, last, (BLOCK, size), bits)[...] = source
 
@@ -253,136 +238,3 @@ def _overlap(o: Operands, stride: str) -> str | None:
     if o.nburst is None or o.len is None or o.nburst <= 1 or o.len <= step * BLOCK:
         return None
     return f"{stride} = {step} blocks of 32 bytes is less than len = {o.len} bytes"
-
-
-def _load2d_fields(space: Space) -> tuple[Field, ...]:
-    return layout(
-        Field("dst", "addr", space=space, align=FRACTAL_BYTES),
-        Field("src", "addr", space="l1", align=BLOCK),
-        Field("dtype", "imm", 4, enum=CUBE_DTYPES),
-        Field("rows", "ri", 12, max=MAX_LOAD_EXTENT),
-        Field("k", "ri", 12, max=MAX_LOAD_EXTENT),
-        Field("src_c0_stride", "imm", 16, unit="rows of 32 bytes", min=1),
-        Field("transpose", "imm", 1, default=0),
-    )
-
-
-class Extent(NamedTuple):
-    """Size of a fractal block load: `rows` and `depth` in fractals, for `c0` elements a block."""
-
-    rows: int
-    depth: int
-    c0: int
-
-
-class Load2D(Instruction):
-    """Base of the loads of a `rows` x `k` block of fractals from L1 to an L0 memory.
-
-    `src` points at the first element in L1, whose block columns are `src_c0_stride` rows of 32
-    bytes apart.  Without `transpose` L1 holds the matrix as rows x k; with it, as k x rows, and
-    each fractal is transposed on the way.  Whole fractals move; the destination is packed for
-    exactly these extents, which is how `mmad` with the same extents reads it.
-    """
-
-    pipe = "MTE1"
-    feature = "load2d_block"
-    restates = (
-        "LoadData with LoadData2DParamsV2, L1 to L0A/L0B: mStep x kStep fractals of 512 bytes "
-        "(<= 255 each), srcStride, ifTranspose.  Older parts take one run of <= 255 fractals an "
-        "instruction, and transpose 16-bit and narrower elements only."
-    )
-    to_rows: ClassVar[bool]
-    """Whether the destination's outer order is by rows (zZ) or by k (nZ)."""
-
-    @classmethod
-    def features(cls, o: Operands) -> tuple[str, ...]:
-        """Block loads, and what the element type needs."""
-        return ("load2d_block", *cube_features(o.dtype))
-
-    @classmethod
-    def footprints(cls, o: Operands, machine: Machine) -> tuple[Access, ...]:
-        """Block columns of L1 read; consecutive fractals written."""
-        del machine
-        extent = _extent(o)
-        stride = o.src_c0_stride * BLOCK
-        if o.transpose:
-            columns, column = ceil_div(o.rows, extent.c0), extent.depth * extent.c0 * BLOCK
-        else:
-            columns, column = extent.depth, extent.rows * FRACTAL_BYTES
-        size = extent.rows * extent.depth * FRACTAL_BYTES
-        space: Space = "l0a" if cls.to_rows else "l0b"
-        return (
-            Access("src", "r", Footprint("l1", 0, column, columns, stride)),
-            Access("dst", "w", Footprint(space, 0, size)),
-        )
-
-    @classmethod
-    def execute(cls, core: Core, o: Operands) -> None:
-        """Copy or transpose the fractals."""
-        extent = _extent(o)
-        if extent.rows <= 0 or extent.depth <= 0:
-            return
-        if cls.to_rows:
-            target, steps = core.l0a, (extent.depth * FRACTAL_BYTES, FRACTAL_BYTES)
-        else:
-            target, steps = core.l0b, (FRACTAL_BYTES, extent.rows * FRACTAL_BYTES)
-        stride = o.src_c0_stride * BLOCK
-        if o.transpose:
-            _transpose(core.l1, target, o, steps)
-            return
-        shape = (extent.rows, extent.depth)
-        source = core.l1.view(o.src, shape, (FRACTAL_BYTES, stride), _FRACTAL)
-        target.view(o.dst, shape, steps, _FRACTAL)[...] = source
-
-    @classmethod
-    def cycles(cls, o: Operands, machine: Machine, traffic: Traffic = RESIDENT) -> Cycles:
-        """Whole fractals at the path's rate."""
-        del traffic
-        extent = _extent(o)
-        size = extent.rows * extent.depth * FRACTAL_BYTES
-        return costs.local_move(machine, "l1_l0a" if cls.to_rows else "l1_l0b", size)
-
-
-def _extent(o: Operands) -> Extent:
-    c0 = BLOCK // itemsize(o.dtype)
-    return Extent(ceil_div(o.rows, FRACTAL), ceil_div(o.k, c0), c0)
-
-
-def _transpose(l1: Memory, target: Memory, o: Operands, steps: tuple[int, int]) -> None:
-    """Transpose fractals; a 16-row fractal takes `16 / C0` block columns of the source."""
-    extent = _extent(o)
-    size = BLOCK // extent.c0
-    column = o.src_c0_stride * BLOCK
-    parts = FRACTAL // extent.c0
-    columns = ceil_div(o.rows, extent.c0)
-    for part in range(min(parts, columns)):
-        shape = (ceil_div(columns - part, parts), extent.depth, extent.c0, extent.c0)
-        source = l1.view(
-            o.src + part * column,
-            shape,
-            (parts * column, extent.c0 * BLOCK, size, BLOCK),
-            _BITS[size],
-        )
-        place = o.dst + part * extent.c0 * BLOCK
-        target.view(place, shape, (*steps, BLOCK, size), _BITS[size])[...] = source
-
-
-class Load2DL1L0A(Load2D):
-    """Load a left operand: `rows` runs along m, packed `[m / 16][k / C0][16][C0]`."""
-
-    opcode = 0x060
-    mnemonic = "load2d_l1_l0a"
-    to_rows = True
-    fields = _load2d_fields("l0a")
-
-
-class Load2DL1L0B(Load2D):
-    """Load a right operand: `rows` runs along n, packed `[k / C0][n / 16][16][C0]`.
-
-    A row-major k x n matrix needs `transpose = 1`, one held as n x k does not.
-    """
-
-    opcode = 0x061
-    mnemonic = "load2d_l1_l0b"
-    to_rows = False
-    fields = _load2d_fields("l0b")

@@ -17,8 +17,8 @@
 // CHECK-SAME: attributes {engine = "vector", nodes = ["add"]}
 // CHECK: %[[AT:.*]] = npu_isa.s_mov src = 0 : !npu_isa.reg<[[R:[0-9]+]]> {core.node = "add"}
 // CHECK: npu_isa.loop %{{.*}} : !npu_isa.reg<{{[0-9]+}}> in 4 iter (%[[P:.*]] : !npu_isa.reg<[[R]]> = %[[AT]]) {
-// CHECK-NEXT: %[[N:.*]] = npu_isa.s_add lhs = %[[P]], rhs = 32 : !npu_isa.reg<[[R]]>
-// CHECK: npu_isa.yield %[[N]]
+// CHECK-NEXT: npu_isa.s_add lhs = %[[P]], rhs = 32
+// CHECK: npu_isa.yield
 
 // From standard input there is no file to point into, so weights go to the weight folder.
 // STDIN: tile.constant #core.blob<tensor<32xui8>, "[[DIGEST:.*]]", "file:{{.*}}.weights/[[DIGEST]].bin#0+32">

@@ -299,7 +299,8 @@ def test_a_body_sees_its_changes_and_nothing_outside() -> None:
 
 
 def test_a_body_does_not_call() -> None:
-    block = body('"test.op"() ({\n func.call @f() : () -> ()\n "test.termop"() : () -> ()\n}) : () -> ()')
+    call = "func.call @f() : () -> ()"
+    block = body(f'"test.op"() ({{\n {call}\n "test.termop"() : () -> ()\n}}) : () -> ()')
     with pytest.raises(InternalError, match="calls a function"):
         evaluate_block(block, [])
 

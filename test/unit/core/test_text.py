@@ -199,7 +199,7 @@ def place(op: Operation) -> tuple[str, int, int]:
 
 
 def test_ops_know_where_they_stand() -> None:
-    text = 'func.func @f() {\n  %a =\n  arith.constant 1 : i32\n  "test.op"() : () -> ()\n  return\n}'
+    text = 'func.func @f() {\n  %a =\n  arith.constant 1 : i32\n  "test.op"() : () -> ()\n  return}'
     module = parse_module(make_context(), text, "dir/f.mlir")
     (function,) = module.ops
     ops = list(function.regions[0].block.ops)
@@ -232,6 +232,8 @@ def test_locations_can_be_printed_and_read() -> None:
         ("\n%0 = arith.constant 1 : nope", "f:2:25", ""),
         ('"test.op"() {a = #nope.x} : () -> ()', "f:1:25", "nope"),
         ("module {\n", "f:2:1", ""),
+        ("\n.no", "f:2:1", "Expected three consecutive"),
+        ('"test.op"() ({\n^1:\n}) : () -> ()', "f:2:3", "Invalid Block name"),
     ],
 )
 def test_parse_errors_say_where(text: str, where: str, message: str) -> None:
@@ -239,6 +241,12 @@ def test_parse_errors_say_where(text: str, where: str, message: str) -> None:
         parse_module(make_context(), text, "f")
     assert message in refused.value.what
     assert refused.value.where == where
+
+
+@pytest.mark.parametrize("before", ["", '"test.op"() {a = '])
+def test_a_missing_quote_is_found_at_once(before: str) -> None:
+    with pytest.raises(InputError, match="End of file reached before closing string"):
+        parse_module(make_context(), f'{before}"{"word " * 1000}\n')
 
 
 def test_deep_nesting_is_an_error_not_a_crash() -> None:

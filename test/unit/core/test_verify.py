@@ -24,7 +24,7 @@ def verified(text: str) -> None:
         # by the op itself
         '%a = "test.op"(%a) : (i32) -> i32',
         # through an op that is isolated from above
-        '%a = "test.op"() : () -> i32\nfunc.func @f() {\n  "test.op"(%a) : (i32) -> ()\n  return\n}',
+        '%a = "test.op"() : () -> i32\nfunc.func @f() {\n "test.op"(%a) : (i32) -> ()\n return\n}',
     ],
 )
 def test_uses_that_no_definition_dominates(text: str) -> None:
@@ -48,8 +48,8 @@ def test_values_do_not_leave_their_region() -> None:
 def test_nested_regions_see_what_is_around_them() -> None:
     verified(
         '%a = "test.op"() : () -> i32\n'
-        '"test.op"(%a) ({\n^bb0(%b: i32):\n  "test.op"(%a, %b) ({\n    "test.termop"(%b) : (i32) -> ()\n'
-        '  }) : (i32, i32) -> ()\n  "test.termop"() : () -> ()\n}) : (i32) -> ()'
+        '"test.op"(%a) ({\n^bb0(%b: i32):\n  "test.op"(%a, %b) ({\n"test.termop"(%b) : (i32) -> ()'
+        '\n  }) : (i32, i32) -> ()\n  "test.termop"() : () -> ()\n}) : (i32) -> ()'
     )
 
 

@@ -240,7 +240,7 @@ class TestInvalidModels:
             (node("Reshape", ["x", "t"], ["y"]), "[2, 3] has 6 elements, [4, 2] has 8"),
             (node("Reshape", ["x", "z"], ["y"]), "[2, 3] has no size 2 to copy"),
             (node("Reshape", ["x", "n"], ["y"]), "[-2, -3] has a negative size"),
-            (node("Gemm", ["x", "x", "w"], ["y"], transB=1), "c of shape [4] does not broadcast"),
+            (node("Gemm", ["x", "x", "w"], ["y"], transB=1), "[2, 2] and [4] do not broadcast"),
             (node("Reshape", ["x", "s"], ["y"]), "[2, 3] cannot be reshaped to [4, -1]"),
         ],
     )

@@ -14,7 +14,7 @@ from npuc.dialects.target.machine import load
 from npuc.dialects.tensor.ops import GroupOp
 from npuc.passes.analysis.iteration_space import GroupSpace
 from npuc.passes.graph_to_tensor.convert_graph_to_tensor import ConvertGraphToTensorPass
-from npuc.passes.tensor.fusion_plan import MAX_OUTPUTS
+from npuc.passes.tensor.fusion_plan import MAX_OPS, MAX_OUTPUTS
 from npuc.passes.tensor.fusion_rules import FusionRule
 from npuc.passes.tensor.tensor_canonicalize import TensorCanonicalizePass
 from npuc.passes.tensor.tensor_fuse_groups import TensorFuseGroupsPass
@@ -176,6 +176,15 @@ def test_too_many_such_values_stop_the_group() -> None:
     assert len(first.outputs) == MAX_OUTPUTS
     assert first.stopped == "tensor.map: more than 4 values would be read outside"
     assert len(second.outputs) == 1
+
+
+def test_a_long_chain_is_cut() -> None:
+    lines = [f"%{i} = graph.add %{i - 1 if i else 'x'}, %x : {BINARY}" for i in range(MAX_OPS + 1)]
+    body = "\n".join([*lines, f"func.return %{MAX_OPS} : {MATRIX}"])
+    assert described(fused(function(f"%x: {MATRIX}", MATRIX, body))) == [
+        ("vector", MAX_OPS, "tensor.map: a group holds at most 64 ops"),
+        ("vector", 1, "its result is returned"),
+    ]
 
 
 def test_a_value_read_two_ways_is_two_operands() -> None:

@@ -19,7 +19,7 @@ from npuc.passes.graph_to_tensor.convert_graph_to_tensor import ConvertGraphToTe
 from npuc.passes.tensor.tensor_canonicalize import TensorCanonicalizePass
 from npuc.passes.tensor.tensor_fuse_groups import TensorFuseGroupsPass
 
-MANY = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+MANY = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def run(module: ModuleOp, arguments: Sequence[Array]) -> tuple[Array, ...]:
