@@ -243,6 +243,7 @@ class _Compiler:
         results: tuple[int, ...] = ()
         for op in block.ops:
             if op.has_trait(IsTerminator, value_if_unregistered=False):
+                _refuse_branch(op)
                 results = tuple([scope.use(operand) for operand in op.operands])
                 continue
             made = [self._step(op), *self._observers(op)]
@@ -333,6 +334,15 @@ class _Compiler:
                 slots[slot] = value
 
         return step
+
+
+def _refuse_branch(op: Operation) -> None:
+    if op.successors:
+        raise ExecutionError(
+            f"`{op.name}` cannot be run",
+            where=where(op),
+            why="it branches to another block; control flow is structured here, by scf",
+        )
 
 
 _CONTROL: dict[str, Callable[[_Compiler, Operation, tuple[int, ...]], RunStep]] = {

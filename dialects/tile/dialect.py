@@ -2,7 +2,7 @@
 
 from xdsl.ir import Dialect
 
-from . import compute, memory, program, schedule, types
+from . import cube, kinds, memory, program, schedule, types, vector
 
 DIALECT = Dialect(
     "tile",
@@ -19,20 +19,20 @@ DIALECT = Dialect(
         memory.CopyOp,
         memory.FillOp,
         memory.TapOp,
-        compute.MmadOp,
-        compute.UnaryOp,
-        compute.BinaryOp,
-        compute.ScalarOp,
-        compute.CastOp,
-        compute.ReduceOp,
-        compute.BroadcastOp,
+        cube.MmadOp,
+        vector.UnaryOp,
+        vector.BinaryOp,
+        vector.ScalarOp,
+        vector.CastOp,
+        vector.ReduceOp,
+        vector.BroadcastOp,
     ],
     [
         types.BufferType,
         schedule.ScheduleAttr,
-        compute.UnaryAttr,
-        compute.BinaryAttr,
-        compute.ReduceAttr,
-        compute.ModeAttr,
+        kinds.UnaryAttr,
+        kinds.BinaryAttr,
+        kinds.ReduceAttr,
+        kinds.ModeAttr,
     ],
 )

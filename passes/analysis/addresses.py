@@ -182,8 +182,9 @@ def _remainder(operands: Sequence[Affine]) -> Affine:
         return Affine(remainder(left.constant, depth))
     if left.range.low < 0:
         return opaque("s_rem", operands, Interval(1 - depth, depth - 1))
-    if left.range.high < depth:
+    if left.range.high < depth and not left.loops:
         return left
+    # The slot of a loop that never wraps is still a slot: its flags rotate with it.
     name = ("modulo", left, depth)
     bounds = Interval(0, depth - 1)
     return Affine.of(Symbol(name, bounds, left.loops, Modulo(left, depth)))

@@ -13,7 +13,7 @@ from xdsl.ir import Operation
 
 from ...dialects.core.errors import CapacityError
 from ...dialects.target.machine import Machine
-from ...dialects.tile.compute import MmadOp
+from ...dialects.tile.cube import MmadOp
 from ...dialects.tile.memory import AllocOp, CopyOp, buffer_type
 from ...dialects.tile.program import KernelOp
 from ...dialects.tile.types import round_up

@@ -11,8 +11,8 @@ so only a pair on two pipes matters:
 3. Can they overlap in *two* executions of `B`?  Then every symbol that depends on a loop is
    independent.  If both addresses are `slot * size + rest` with the same `slot = count mod depth`,
    the two rests and their bytes fit within one slot, and `count` grows by exactly 1 from each
-   execution of `B` to the next, they overlap only in executions `depth`, `2 depth`, ... apart.
-   Otherwise they may overlap in consecutive ones: distance 1.
+   execution of `B` to the next, they overlap only in executions `depth`, `2 depth`, ... apart, or
+   never where the rests are apart.  Otherwise they may overlap in consecutive ones: distance 1.
 
 Two GM accesses conflict only if they go through the same kernel argument: arguments do not overlap
 unless they are equal, and a kernel is not given the same buffer twice to write it.
@@ -159,15 +159,8 @@ def _dependence(first: MemoryAccess, second: MemoryAccess) -> Dependence | None:
             return None
     around = loop.around if loop is not None else frozenset[int]()
     same = _overlap(first, second, around)
-    later = loop is not None and _overlap(first, second, frozenset())
-    if not same and not later:
-        return None
-    if loop is None or not later:
-        return Dependence(first, second, loop, 0, None)
-    slot = _rotation(first, second, loop)
-    if slot is None or slot.modulo is None:
-        return Dependence(first, second, loop, 1, None)
-    return Dependence(first, second, loop, slot.modulo.depth, slot)
+    distance, slot = (0, None) if loop is None else _distance(first, second, loop)
+    return Dependence(first, second, loop, distance, slot) if same or distance else None
 
 
 def _overlap(first: MemoryAccess, second: MemoryAccess, fixed: frozenset[int]) -> bool:
@@ -176,22 +169,24 @@ def _overlap(first: MemoryAccess, second: MemoryAccess, fixed: frozenset[int]) -
     return gap.low < first.size and gap.high > -second.size
 
 
-def _rotation(first: MemoryAccess, second: MemoryAccess, loop: Loop) -> Symbol | None:
-    """The slot symbol by which alone the two ranges decide whether they overlap."""
+def _distance(first: MemoryAccess, second: MemoryAccess, loop: Loop) -> tuple[int, Symbol | None]:
+    """How far apart executions of the body of `loop` are in which the ranges overlap: 0 if there
+    are none, 1 if nothing better is known, or the depth of the slot symbol that decides."""
+    if not _overlap(first, second, frozenset()):
+        return 0, None
     for symbol, size in first.base.terms:
-        if (
-            symbol.modulo is None
-            or size <= 0
-            or second.base.coefficient(symbol) != size
-            or not advances_by_one(symbol.modulo.count, loop)
-        ):
+        if second.base.coefficient(symbol) != size:
             continue
-        gap = difference(
-            second.base.without(symbol), first.base.without(symbol), lambda s: not s.loops
-        )
-        if gap.low + size >= first.size and gap.high - size <= -second.size:
-            return symbol
-    return None
+        left, right = first.base.without(symbol), second.base.without(symbol)
+        gap = difference(right, left, lambda s: not s.loops)
+        if gap.low + abs(size) < first.size or gap.high - abs(size) > -second.size:
+            continue
+        # From here on they overlap only where the symbol has the same value in both, if at all.
+        if gap.low >= first.size or gap.high <= -second.size:
+            return 0, None
+        if symbol.modulo is not None and advances_by_one(symbol.modulo.count, loop):
+            return symbol.modulo.depth, symbol
+    return 1, None
 
 
 def advances_by_one(count: Affine, loop: Loop) -> bool:

@@ -23,9 +23,11 @@ from xdsl.ir import SSAValue
 from ...dialects.core.attributes import tensor_type
 from ...dialects.core.errors import PassError
 from ...dialects.tensor.structured import StructuredOp
-from ...dialects.tile.compute import MmadOp, Unary, UnaryOp
+from ...dialects.tile.cube import MmadOp
+from ...dialects.tile.kinds import Unary
 from ...dialects.tile.memory import CopyOp
 from ...dialects.tile.types import BufferType
+from ...dialects.tile.vector import UnaryOp
 from .contraction_dims import ContractionDims
 from .spread import Spread, Tile
 

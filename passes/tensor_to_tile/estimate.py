@@ -1,8 +1,10 @@
 """Predict the cycles of a candidate schedule from sizes alone, by the machine's cost functions.
 
-In a steady loop every pipe works at once, so a tile takes as long as its busiest pipe; the first
-tile's loads and the last one's store are exposed. These are the same functions that give an
-instruction its cycles.
+In a steady loop every pipe works at once, so an iteration takes as long as its busiest pipe; and a
+buffer of two slots lets its producer and its consumer each be one iteration ahead, so it also takes
+at least half of what both need one after the other, latencies and flags included. The loops are
+nested: steps in tiles of the reduced dim in tiles. The first tile's loads and the last one's store
+are exposed. The same functions give an instruction its cycles.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
+from typing import NamedTuple
 
 from xdsl.ir import SSAValue
 
@@ -21,6 +24,8 @@ from .geometry import Geometry
 
 REPEAT_BYTES = 256
 """Bytes a vector instruction takes in one repeat."""
+ISSUED_PER_TILE, ISSUED_PER_K_TILE, ISSUED_PER_STEP, ISSUED_PER_OP = 32, 14, 14, 3
+"""Instructions issued for one iteration of each loop, and for one vector op; counted in kernels."""
 
 
 @dataclass(frozen=True)
@@ -55,22 +60,49 @@ def estimate(
     count = geometry.tile_count(tiles)
     cores = min(machine.core.count, count)
     rounds = -(-count // cores)
-    busy = {"MTE2": 0, "V": 0, "MTE3": 0}
-    exposed = 0
+    vector = _vector_work(geometry, machine, tiles)
+    issued = ISSUED_PER_TILE + ISSUED_PER_OP * sum(len(op.body.ops) for op in geometry.space.ops)
+    moves = [
+        _transfer(geometry, machine, "gm_ub", value, axes, tiles, cores)
+        for value, axes in _external_inputs(geometry)
+    ]
+    load = _together(moves)
+    store = _together(
+        [
+            _transfer(geometry, machine, "ub_gm", v, geometry.space.axes_of(v), tiles, cores)
+            for v in geometry.group.yielded
+        ]
+    )
+    busy = {"MTE2": load.busy, "MTE3": store.busy}
+    handed_over, first = [(load, costs.Cycles(vector, 0))], load.busy + load.tail
     if geometry.contraction is not None:
-        exposed = _contraction(geometry, machine, tiles, steps, cores, busy)
-    for value, axes in _external_inputs(geometry):
-        move = _transfer(geometry, machine, "gm_ub", value, axes, tiles, cores)
-        busy["MTE2"] += move.busy
-        exposed = max(exposed, move.busy + move.tail)
-    for value in geometry.group.yielded:
-        axes = geometry.space.axes_of(value)
-        move = _transfer(geometry, machine, "ub_gm", value, axes, tiles, cores)
-        busy["MTE3"] += move.busy
-        exposed += move.busy + move.tail
-    busy["V"] += _vector_work(geometry, machine, tiles)
-    total = rounds * max(busy.values()) + exposed + busy["V"]
+        product, first, drain = _contraction(geometry, machine, tiles, steps, cores, busy)
+        vector += drain
+        issued += product.issued
+        handed_over.append(
+            (costs.Cycles(product.cycles, machine.cube.drain), costs.Cycles(drain, 0))
+        )
+    busy |= {"V": vector, "S": issued * machine.scalar.step}
+    handed_over.append((costs.Cycles(vector, 0), store))
+    period = _period(machine, [*busy.values()], handed_over)
+    total = rounds * period + first + vector + store.busy + store.tail
     return Candidate(tuple(tiles), tuple(steps), cores, rounds, busy, total)
+
+
+def _together(moves: Sequence[costs.Cycles]) -> costs.Cycles:
+    """Several transfers of one engine, one behind the other; their latencies overlap."""
+    return costs.Cycles(sum(m.busy for m in moves), max((m.tail for m in moves), default=0))
+
+
+def _period(
+    machine: Machine,
+    busy: Sequence[int],
+    handed_over: Sequence[tuple[costs.Cycles, costs.Cycles]],
+) -> int:
+    """Cycles between iterations: the busiest pipe, or half of the slowest hand-over."""
+    flags = machine.sync.set_flag + machine.sync.wait_flag
+    both_ways = (sum(a) + sum(b) + 2 * flags for a, b in handed_over)
+    return max([*busy, *(-(-time // 2) for time in both_ways)])
 
 
 def _external_inputs(geometry: Geometry) -> Iterator[tuple[SSAValue, tuple[int | None, ...]]]:
@@ -105,10 +137,19 @@ def _transfer(
     rows = prod(tiles[d] for d in inside[:-1])
     shape = tensor_type(value).get_shape()
     stride = (shape[-1] if shape else 1) * size
-    aligned = costs.is_aligned(machine, 0, rows, row_bytes, stride)
+    cut = last is not None and tiles[last] < geometry.space.extents[last]
+    second = row_bytes if cut else 0  # where the second tile of a row starts
+    aligned = costs.is_aligned(machine, second, rows, row_bytes, stride)
     return costs.gm_move(
         machine, path, rows, row_bytes, stride, aligned=aligned, traffic=costs.Traffic(cores)
     )
+
+
+class Product(NamedTuple):
+    """The contraction of one tile: cycles from its first step to its last, instructions issued."""
+
+    cycles: int
+    issued: int
 
 
 def _contraction(
@@ -118,36 +159,41 @@ def _contraction(
     steps: Sequence[int],
     cores: int,
     busy: dict[str, int],
-) -> int:
-    """Add the cube pipes' cycles for one tile; the exposed cycles before the first product."""
+) -> tuple[Product, int, int]:
+    """The product of one tile, the cycles before its first step, and those of the drain.
+
+    Adds the cycles of the pipes M, MTE1 and MTE2 for one tile to `busy`.
+    """
     dims = geometry.contraction
     assert dims is not None
-    space, op = geometry.space, dims.op
-    loads, moves, first = 0, 0, 0
-    k_tiles = -(-space.extents[dims.k] // tiles[dims.k])
-    k_steps = k_tiles * (tiles[dims.k] // steps[dims.k])
-    dtype = element_name(tensor_type(op.inputs[0]).element_type)
+    m, n, step = tiles[dims.m], tiles[dims.n], steps[dims.k]
+    k_tiles = -(-geometry.space.extents[dims.k] // tiles[dims.k])
+    k_steps = tiles[dims.k] // step
     factors: tuple[tuple[int, costs.LocalPath, int], ...] = (
-        (dims.lhs, "l1_l0a", dims.m),
-        (dims.rhs, "l1_l0b", dims.n),
+        (dims.lhs, "l1_l0a", m),
+        (dims.rhs, "l1_l0b", n),
     )
+    loads: list[costs.Cycles] = []
+    moves: list[costs.Cycles] = []
     for index, path, free in factors:
-        value = op.inputs[index]
-        axes = space.axes_of_use(op, index)
-        move = _transfer(geometry, machine, "gm_l1", value, axes, tiles, cores)
-        loads += move.busy * k_tiles
-        first = max(first, move.busy + move.tail)
-        nbytes = tiles[free] * steps[dims.k] * _itemsize(value)
-        moves += costs.local_move(machine, path, nbytes).busy * k_steps
-    m, n = tiles[dims.m], tiles[dims.n]
-    product = costs.mmad(machine, m, steps[dims.k], n, dtype)
-    drained = m * n * 4
-    busy["MTE2"] += loads
-    busy["MTE1"] = moves
-    busy["M"] = product.busy * k_steps
-    busy["V"] += costs.local_move(machine, "l0c_ub", drained).busy
-    busy["V"] += _elementwise(machine, "single", 4, m * n)
-    return first + moves // max(1, k_steps) + product.busy
+        value = dims.op.inputs[index]
+        axes = geometry.space.axes_of_use(dims.op, index)
+        loads.append(_transfer(geometry, machine, "gm_l1", value, axes, tiles, cores))
+        moves.append(costs.local_move(machine, path, free * step * _itemsize(value)))
+    load, move = _together(loads), _together(moves)
+    dtype = element_name(tensor_type(dims.op.inputs[0]).element_type)
+    mmad = costs.mmad(machine, m, step, n, dtype)
+    scalar = machine.scalar.step
+    step_period = _period(machine, [move.busy, mmad.busy, ISSUED_PER_STEP * scalar], [(move, mmad)])
+    fed = costs.Cycles(k_steps * step_period, 0)
+    issued = ISSUED_PER_K_TILE + k_steps * ISSUED_PER_STEP
+    k_period = _period(machine, [load.busy, fed.busy, issued * scalar], [(load, fed)])
+    busy["MTE2"] += load.busy * k_tiles
+    busy["MTE1"] = move.busy * k_tiles * k_steps
+    busy["M"] = mmad.busy * k_tiles * k_steps
+    drain = costs.local_move(machine, "l0c_ub", m * n * 4).busy
+    drain += _elementwise(machine, "single", 4, m * n)
+    return Product(k_tiles * k_period, k_tiles * issued), load.busy + load.tail, drain
 
 
 def _vector_work(geometry: Geometry, machine: Machine, tiles: Sequence[int]) -> int:

@@ -16,21 +16,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.core.errors import PassError
 from ...dialects.tensor.structured import StructuredOp
-from ...dialects.tile.compute import (
-    SCALAR_KINDS,
-    Binary,
-    BinaryOp,
-    BroadcastOp,
-    CastOp,
-    Mode,
-    Reduce,
-    ReduceOp,
-    ScalarOp,
-    Unary,
-    UnaryOp,
-)
+from ...dialects.tile.kinds import SCALAR_KINDS, Binary, Mode, Reduce, Unary
 from ...dialects.tile.memory import FillOp
 from ...dialects.tile.types import BufferType
+from ...dialects.tile.vector import BinaryOp, BroadcastOp, CastOp, ReduceOp, ScalarOp, UnaryOp
 from .spread import Spread, Tile
 
 if TYPE_CHECKING:

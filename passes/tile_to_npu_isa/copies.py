@@ -11,7 +11,7 @@ from xdsl.ir import BlockArgument, OpResult, SSAValue
 
 from ...dialects.npu_isa.instructions.mte import MAX_BURSTS
 from ...dialects.npu_isa.ops import Address
-from ...dialects.tile.compute import MmadOp
+from ...dialects.tile.cube import MmadOp
 from ...dialects.tile.memory import CopyOp
 from ...dialects.tile.types import BLOCK_BYTES, FRACTAL_ROWS, BufferType, round_up
 from .lowering import Lowering, Place, Scalar

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...dialects.tile.compute import MmadOp
+from ...dialects.tile.cube import MmadOp
 from .lowering import Lowering
 
 

@@ -7,8 +7,9 @@ from math import inf
 from ...dialects.npu_isa.instructions.lanes import REPEAT_BYTES
 from ...dialects.npu_isa.instructions.lanewise import MAX_REPEAT
 from ...dialects.npu_isa.ops import Address, Value
-from ...dialects.tile.compute import BroadcastOp, Reduce, ReduceOp
+from ...dialects.tile.kinds import Reduce
 from ...dialects.tile.types import BLOCK_BYTES
+from ...dialects.tile.vector import BroadcastOp, ReduceOp
 from .copies import row_bytes
 from .lowering import Lowering, Place, Scalar
 from .vector import emit_flat

@@ -8,18 +8,11 @@ from typing import Any, TypeAlias
 from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Operation
 
-from ...dialects.tile.compute import (
-    BinaryOp,
-    BroadcastOp,
-    CastOp,
-    MmadOp,
-    ReduceOp,
-    ScalarOp,
-    UnaryOp,
-)
+from ...dialects.tile.cube import MmadOp
 from ...dialects.tile.memory import AllocOp, CopyOp, FillOp, TapOp
 from ...dialects.tile.program import CoreIdOp, EndOp
 from ...dialects.tile.types import BufferType
+from ...dialects.tile.vector import BinaryOp, BroadcastOp, CastOp, ReduceOp, ScalarOp, UnaryOp
 from .control import (
     ARITHMETIC,
     lower_alloc,

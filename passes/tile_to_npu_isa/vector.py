@@ -15,17 +15,10 @@ from typing import NamedTuple
 from ...dialects.npu_isa.instructions.lanes import REPEAT_BYTES
 from ...dialects.npu_isa.instructions.lanewise import MAX_REPEAT
 from ...dialects.npu_isa.ops import Address, Value
-from ...dialects.tile.compute import (
-    Binary,
-    BinaryOp,
-    CastOp,
-    Mode,
-    ScalarOp,
-    Unary,
-    UnaryOp,
-)
+from ...dialects.tile.kinds import Binary, Mode, Unary
 from ...dialects.tile.memory import FillOp
 from ...dialects.tile.types import BLOCK_BYTES, FRACTAL_ROWS, BufferType, round_up
+from ...dialects.tile.vector import BinaryOp, CastOp, ScalarOp, UnaryOp
 from .copies import row_bytes
 from .lowering import FEW, Lowering, Place, Scalar
 

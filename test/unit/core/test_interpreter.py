@@ -248,6 +248,18 @@ def test_an_unknown_function_is_refused() -> None:
         run(LOOP, name="f")
 
 
+def test_branches_between_blocks_are_refused() -> None:
+    text = """
+    func.func @main() {
+      "test.termop"() [^next] : () -> ()
+    ^next:
+      func.return
+    }
+    """
+    with pytest.raises(ExecutionError, match="branches to another block"):
+        run(text)
+
+
 def test_errors_say_where() -> None:
     text = """func.func @main(%a: i32, %b: i32) -> i32 {
       %c = arith.divsi %a, %b {core.origins = [[#core.origin<"/div", "c">]]} : i32

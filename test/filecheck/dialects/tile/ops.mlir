@@ -58,7 +58,7 @@ tile.kernel @k(%x: !tile.buffer<4x64xf32, gm>, %y: !tile.buffer<4x64xf32, gm>) a
   %lc = tile.alloc : !tile.buffer<16x16xf32, l0c>
   // CHECK: tile.mmad %{{.*}}, %{{.*}} -> %{{.*}} accumulate %{{.*}} valid[%{{.*}}, %{{.*}}, %{{.*}}]
   tile.mmad %la, %lb -> %lc accumulate %c0 valid [%c16, %c16, %c16] : !tile.buffer<16x16xf16, l0a>, !tile.buffer<16x16xf16, l0b> to !tile.buffer<16x16xf32, l0c>
-  // CHECK-NEXT: tile.tap %{{.*}} at [%{{.*}}, %{{.*}}] valid[%{{.*}}, %{{.*}}]
+  // CHECK-NEXT: tile.tap %{{.*}} at[%{{.*}}, %{{.*}}] valid[%{{.*}}, %{{.*}}]
   tile.tap %u at [%id, %c0] valid [%c2, %c64] {axes = array<i64: 0, 1>, core.origins = [[#core.origin<"n", "t">]]} : !tile.buffer<2x64xf32, ub>
   tile.end
 }

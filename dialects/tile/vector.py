@@ -1,20 +1,18 @@
-"""Arithmetic on tiles: the cube's multiply-accumulate and the vector unit's ops.
+"""Arithmetic of the vector unit on tiles.
 
-Every op writes a destination buffer it is given. Vector ops run on whole UB buffers of rank 1 or 2;
-what lies beyond a ragged tile's valid size is computed and never stored.
+Every op writes a destination buffer it is given and runs on whole UB buffers of rank 1 or 2; what
+lies beyond a ragged tile's valid size is computed and never stored.
 """
 
-from collections.abc import Sequence
-from enum import auto
+from __future__ import annotations
+
 from typing import TYPE_CHECKING
 
 import numpy as np
-from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, i64
-from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, i64
+from xdsl.ir import SSAValue
 from xdsl.irdl import (
     ParsePropInAttrDict,
-    irdl_attr_definition,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -22,87 +20,26 @@ from xdsl.irdl import (
     prop_def,
 )
 from xdsl.utils.exceptions import VerifyException
-from xdsl.utils.str_enum import StrEnum
 
 from ..core.dtypes import Array
-from ..core.kernels import contract, elementwise, reduce
+from ..core.kernels import elementwise, reduce
 from ..core.kernels.cast import cast
 from ..core.ops import EffectOp
+from .kinds import (
+    SCALAR_KINDS,
+    Binary,
+    BinaryAttr,
+    Mode,
+    ModeAttr,
+    Reduce,
+    ReduceAttr,
+    Unary,
+    UnaryAttr,
+)
 from .memory import buffer_type
 
 if TYPE_CHECKING:
     from ..core.interpreter import Frame
-
-
-class Unary(StrEnum):
-    """One-source vector ops."""
-
-    EXP = auto()
-    LN = auto()
-    SQRT = auto()
-    RSQRT = auto()
-    REC = auto()
-    ABSOLUTE = auto()
-    RELU = auto()
-    COPY = auto()
-
-
-class Binary(StrEnum):
-    """Two-source vector ops; those of `tile.scalar` are the first four."""
-
-    ADD = auto()
-    MUL = auto()
-    MAXIMUM = auto()
-    MINIMUM = auto()
-    SUB = auto()
-    DIV = auto()
-
-
-SCALAR_KINDS = (Binary.ADD, Binary.MUL, Binary.MAXIMUM, Binary.MINIMUM)
-
-
-class Reduce(StrEnum):
-    """Reductions along a row."""
-
-    ADD = auto()
-    MAX = auto()
-    MIN = auto()
-
-
-class Mode(StrEnum):
-    """How a source of `tile.binary` spreads over the destination's rows and columns."""
-
-    FULL = auto()
-    ROW = auto()
-    BLOCK = auto()
-
-
-@irdl_attr_definition
-class UnaryAttr(EnumAttribute[Unary]):
-    """Kind of a `tile.unary`."""
-
-    name = "tile.unary_kind"
-
-
-@irdl_attr_definition
-class BinaryAttr(EnumAttribute[Binary]):
-    """Kind of a `tile.binary` or `tile.scalar`."""
-
-    name = "tile.binary_kind"
-
-
-@irdl_attr_definition
-class ReduceAttr(EnumAttribute[Reduce]):
-    """Kind of a `tile.reduce`."""
-
-    name = "tile.reduce_kind"
-
-
-@irdl_attr_definition
-class ModeAttr(EnumAttribute[Mode], SpacedOpaqueSyntaxAttribute):
-    """Spread of a source."""
-
-    name = "tile.mode"
 
 
 def _same_shape(source: SSAValue, target: SSAValue) -> None:
@@ -116,60 +53,6 @@ def _in_ub(*values: SSAValue) -> None:
         type_ = buffer_type(value)
         if type_.space.data != "ub" or len(type_.dims) not in (1, 2):
             raise VerifyException(f"a vector op takes UB buffers of rank 1 or 2, not {type_}")
-
-
-@irdl_op_definition
-class MmadOp(EffectOp):
-    """`c = a @ b`, or `c += a @ b` where `accumulate` is not 0, on the valid `m, k, n`.
-
-    ```mlir
-    tile.mmad %a, %b -> %c accumulate %k valid [%m, %kk, %n] : !tile.buffer<16x32xf16, l0a>,
-      !tile.buffer<32x16xf16, l0b> to !tile.buffer<16x16xf32, l0c>
-    ```
-
-    The value is one f32 product of exactly `m, k, n` plus one add.
-    """
-
-    name = "tile.mmad"
-    lhs = operand_def()
-    rhs = operand_def()
-    target = operand_def()
-    accumulate = operand_def(IndexType())
-    m = operand_def(IndexType())
-    k = operand_def(IndexType())
-    n = operand_def(IndexType())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = (
-        "$lhs `,` $rhs `->` $target `accumulate` $accumulate `valid` `[` $m `,` $k `,` $n `]` "
-        "attr-dict `:` type($lhs) `,` type($rhs) `to` type($target)"
-    )
-
-    def __init__(
-        self,
-        lhs: SSAValue,
-        rhs: SSAValue,
-        target: SSAValue,
-        accumulate: SSAValue,
-        valid: Sequence[SSAValue],
-    ) -> None:
-        super().__init__(operands=[lhs, rhs, target, accumulate, *valid])
-
-    def verify_(self) -> None:
-        """Spaces are L0A, L0B, L0C and the sizes agree."""
-        lhs, rhs, target = (buffer_type(v) for v in (self.lhs, self.rhs, self.target))
-        spaces = (lhs.space.data, rhs.space.data, target.space.data)
-        if spaces != ("l0a", "l0b", "l0c"):
-            raise VerifyException(f"mmad takes l0a, l0b and l0c, not {', '.join(spaces)}")
-        if (lhs.dims[0], rhs.dims[1]) != target.dims or lhs.dims[1] != rhs.dims[0]:
-            raise VerifyException(f"{lhs.dims} times {rhs.dims} is not {target.dims}")
-
-    def run(self, frame: "Frame") -> None:
-        """One product, one add."""
-        m, k, n = (int(frame.get(v)) for v in (self.m, self.k, self.n))
-        lhs, rhs = frame.get(self.lhs)[:m, :k], frame.get(self.rhs)[:k, :n]
-        target = frame.get(self.target)
-        valid = target[:m, :n]
-        valid[...] = contract.mmad(valid, lhs, rhs, bool(frame.get(self.accumulate)))
 
 
 class VectorOp(EffectOp):
@@ -213,7 +96,7 @@ class UnaryOp(VectorOp):
         if source.layout != target.layout and self.kind.data != Unary.COPY:
             raise VerifyException(f"only a copy changes the layout, not {self.kind.data}")
 
-    def run(self, frame: "Frame") -> None:
+    def run(self, frame: Frame) -> None:
         """Apply the kernel."""
         source = frame.get(self.source)
         kind = self.kind.data
@@ -294,7 +177,7 @@ class BinaryOp(VectorOp):
             if type_.element_type != target.element_type:
                 raise VerifyException("sources and destination have one element type")
 
-    def run(self, frame: "Frame") -> None:
+    def run(self, frame: Frame) -> None:
         """Apply the kernel to the spread sources."""
         lhs, rhs = (_spread(frame.get(source), mode) for source, mode in self.sources)
         frame.get(self.target)[...] = getattr(elementwise, self.kind.data)(lhs, rhs)
@@ -337,7 +220,7 @@ class ScalarOp(VectorOp):
             known = ", ".join(SCALAR_KINDS)
             raise VerifyException(f"'{self.kind.data}' has no scalar form; there are {known}")
 
-    def run(self, frame: "Frame") -> None:
+    def run(self, frame: Frame) -> None:
         """Apply the kernel with the constant in the source's element type."""
         source = frame.get(self.source)
         scalar = np.asarray(self.value.value.data).astype(source.dtype)
@@ -367,7 +250,7 @@ class CastOp(VectorOp):
         super().verify_()
         _same_shape(self.source, self.target)
 
-    def run(self, frame: "Frame") -> None:
+    def run(self, frame: Frame) -> None:
         """Convert."""
         frame.get(self.target)[...] = cast(frame.get(self.source), buffer_type(self.target).dtype)
 
@@ -421,7 +304,7 @@ class ReduceOp(VectorOp):
         if self.scratch and self.scratch.type != self.target.type:
             raise VerifyException("scratch has the destination's type")
 
-    def run(self, frame: "Frame") -> None:
+    def run(self, frame: Frame) -> None:
         """Reduce along the last axis."""
         source = frame.get(self.source)[..., : self.cols.value.data]
         frame.get(self.target)[...] = getattr(reduce, f"reduce_{self.kind.data}")(source)
@@ -452,6 +335,6 @@ class BroadcastOp(VectorOp):
         if target.dims != (*source.dims, source.c0):
             raise VerifyException(f"{list(source.dims)} does not spread to {list(target.dims)}")
 
-    def run(self, frame: "Frame") -> None:
+    def run(self, frame: Frame) -> None:
         """Repeat each element."""
         frame.get(self.target)[...] = frame.get(self.source)[:, None]
