@@ -66,7 +66,7 @@ STAGES: tuple[Stage, ...] = (
         "tensor",
         "Every operator decomposed into computations over explicit iteration spaces.",
         (
-            "target-attach-machine{target=ascend310p}",
+            "target-attach-machine",
             "convert-graph-to-tensor",
             "tensor-canonicalize",
         ),

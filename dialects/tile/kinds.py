@@ -52,21 +52,21 @@ class Mode(StrEnum):
 
 
 @irdl_attr_definition
-class UnaryAttr(EnumAttribute[Unary]):
+class UnaryAttr(EnumAttribute[Unary], SpacedOpaqueSyntaxAttribute):
     """Kind of a `tile.unary`."""
 
     name = "tile.unary_kind"
 
 
 @irdl_attr_definition
-class BinaryAttr(EnumAttribute[Binary]):
+class BinaryAttr(EnumAttribute[Binary], SpacedOpaqueSyntaxAttribute):
     """Kind of a `tile.binary` or `tile.scalar`."""
 
     name = "tile.binary_kind"
 
 
 @irdl_attr_definition
-class ReduceAttr(EnumAttribute[Reduce]):
+class ReduceAttr(EnumAttribute[Reduce], SpacedOpaqueSyntaxAttribute):
     """Kind of a `tile.reduce`."""
 
     name = "tile.reduce_kind"

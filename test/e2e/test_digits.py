@@ -76,7 +76,10 @@ def test_the_emulator_computes_the_model_and_finds_nothing(target: str, precisio
 def test_one_process_or_one_a_pass_gives_the_same_bytes(
     tmp_path: Path, target: str, precision: str
 ) -> None:
-    options = {"target=ascend310p": f"target={target}", "policy=mixed": f"policy={precision}"}
+    options = {
+        "target-attach-machine": f"target-attach-machine{{target={target}}}",
+        "policy=mixed": f"policy={precision}",
+    }
     text = output("npu-translate", "--import-onnx", DIGITS)
     for stage in STAGES:
         for name in stage.passes:

@@ -6,6 +6,8 @@ from copy import deepcopy
 from functools import lru_cache
 
 import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
 from npuc.backend.emulator.emulator import Emulator
 from npuc.backend.program import IO, Entry, Kernel, Program, Task
 from npuc.dialects.core.errors import DeadlockError, ExecutionError, FlagError, RaceError
@@ -17,7 +19,6 @@ from npuc.dialects.npu_isa.structure import KernelOp
 from npuc.dialects.target.attributes import MACHINE, MachineAttr, machine_of
 from npuc.dialects.target.machine import Machine, from_description, load
 from npuc.passes.base import NpucPass
-from xdsl.dialects.builtin import ModuleOp
 
 ORDER_ERRORS = (RaceError, FlagError, DeadlockError)
 GM_BYTES = 1 << 16

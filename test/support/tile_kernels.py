@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
 from npuc.backend.emulator.emulator import Emulator
 from npuc.compiler.emit import emit_program
 from npuc.compiler.pipeline import parse_passes
@@ -14,7 +16,6 @@ from npuc.dialects.core.parser import parse_module
 from npuc.dialects.core.registry import make_context
 from npuc.dialects.core.verify import verify
 from npuc.dialects.npu_isa.structure import KernelOp, instructions_of
-from xdsl.dialects.builtin import ModuleOp
 
 PLAN = "target-attach-machine{target=ascend310p},tile-assign-depth,tile-plan-memory,tile-plan-gm"
 LOWER = (

@@ -21,7 +21,9 @@ BASE = ("dialects.core", "dialects.target")
 def pass_folders() -> dict[str, tuple[str, ...]]:
     """What each folder of passes may import; a lowering may use the passes of its two levels."""
     shared = ("passes.base", "passes.canonicalization", "passes.analysis", *BASE)
-    rules = {f"passes.{level}": (*shared, f"dialects.{level}") for level in LEVELS}
+    rules: dict[str, tuple[str, ...]] = {}
+    for level in LEVELS:
+        rules[f"passes.{level}"] = (*shared, f"dialects.{level}")
     for a, b in pairwise(LEVELS):
         below = (f"dialects.{a}", f"dialects.{b}", f"passes.{a}", f"passes.{b}")
         rules[f"passes.{a}_to_{b}"] = (*shared, *below)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
+
 from npuc.dialects.core.dtypes import Array, to_numpy
 from tile_kernels import LOWER, planned, program, run_instructions, run_passes, run_tiles
 

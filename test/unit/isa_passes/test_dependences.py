@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from flag_checks import kernel_of, parse_kernel
 from npuc.dialects.target.attributes import machine_of
 from npuc.passes.analysis.addresses import model_kernel
@@ -120,7 +121,8 @@ def test_counts_in_registers_take_their_largest_value() -> None:
     body = """
       %id = npu_isa.s_core_id
       %rows = npu_isa.s_min lhs = 4, rhs = %id
-      npu_isa.mov_gm_ub dst = [0], src = [%x], nburst = %rows, len = 64, src_stride = 64, dst_stride = 2
+      npu_isa.mov_gm_ub dst = [0], src = [%x], nburst = %rows, len = 64,
+        src_stride = 64, dst_stride = 2
       npu_isa.mov_ub_gm dst = [%y], src = [{}], len = 64
     """
     assert distances(body.format(192)) == ONCE

@@ -5,6 +5,8 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from xdsl.dialects.builtin import ModuleOp
+
 from flag_checks import apply, kernel_of, order_errors, parse_kernel
 from npuc.dialects.npu_isa.ops import InstrOp
 from npuc.dialects.npu_isa.structure import instructions_of
@@ -15,7 +17,6 @@ from npuc.passes.analysis.event_ids import Flags, assign_event_ids
 from npuc.passes.analysis.flag_pairs import flag_pairs
 from npuc.passes.npu_isa.npu_isa_insert_sync import NpuIsaInsertSyncPass, insert_flags
 from random_kernels import RandomKernel
-from xdsl.dialects.builtin import ModuleOp
 
 STREAM = """
 npu_isa.kernel @stream(%x, %y) {
@@ -131,8 +132,7 @@ def test_every_pair_is_needed(name: str) -> None:
 def test_nearly_every_pair_of_a_random_kernel_is_needed() -> None:
     """The analysis may have to assume an overlap that does not happen, but seldom does."""
     found = [
-        undetected(RandomKernel(Random(seed), budget=10, least_trips=4).text())
-        for seed in range(8)
+        undetected(RandomKernel(Random(seed), budget=10, least_trips=4).text()) for seed in range(8)
     ]
     pairs, missed = (sum(column) for column in zip(*found, strict=True))
     assert pairs > 30
@@ -179,3 +179,28 @@ def test_barriers_everywhere_need_no_flags() -> None:
         ]
         assert names.count("npu_isa.barrier") == len(work)
         assert order_errors(module) == []
+
+
+TWO_LOADS = """
+npu_isa.kernel @two_loads(%x, %y) {
+  npu_isa.loop %i in 7 {
+    %slot = npu_isa.s_rem lhs = %i, rhs = 2
+    %u = npu_isa.s_mul lhs = %slot, rhs = 256
+    npu_isa.mov_gm_ub dst = [%u], src = [%x], len = 256
+    npu_isa.mov_gm_ub dst = [%u + 512], src = [%y], len = 256
+    npu_isa.vexp dst = [4096], src0 = [%u], dtype = f32, mask = 64, repeat = 1
+    npu_isa.vln dst = [8192], src0 = [%u + 512], dtype = f32, mask = 64, repeat = 1
+  }
+  npu_isa.end
+}
+"""
+
+
+def test_pairs_of_one_body_merge_before_depth_is_given_back() -> None:
+    _, enough = flags_of(parse_kernel(TWO_LOADS, event_ids=4))
+    _, few = flags_of(parse_kernel(TWO_LOADS, event_ids=2))
+    assert [pair.slots for pair in enough.bases] == [2, 2, 2, 2]
+    assert [pair.slots for pair in few.bases] == [2, 2]
+    assert few.concessions == []
+    module = apply(parse_kernel(TWO_LOADS, event_ids=2), NpuIsaInsertSyncPass())
+    assert order_errors(module) == []

@@ -5,9 +5,10 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from flag_checks import apply, order_errors, parse_kernel
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from flag_checks import apply, order_errors, parse_kernel
 from npuc.passes.npu_isa.npu_isa_insert_sync import NpuIsaInsertSyncPass
 from random_kernels import RandomKernel
 
