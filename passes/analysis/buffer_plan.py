@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from xdsl.ir import Operation
 
 from ...dialects.core.errors import CapacityError
+from ...dialects.core.locations import position
 from ...dialects.target.machine import Machine
 from ...dialects.tile.cube import MmadOp
 from ...dialects.tile.memory import AllocOp, CopyOp, buffer_type
@@ -91,10 +92,17 @@ def check_capacity(kernel: KernelOp, placements: Sequence[Placement], machine: M
         )
         raise CapacityError(
             f"kernel @{kernel.sym_name.data} needs {used} bytes of {space}",
-            where=", ".join(kernel.node_names) or str(kernel.location),
+            where=_place(kernel),
             why=f"{machine.name} has {room}; the largest buffers are {lines}",
             hint="take smaller tiles in the #tile.schedule of its group",
         )
+
+
+def _place(kernel: KernelOp) -> str | None:
+    """Position and source nodes of a kernel."""
+    nodes = ", ".join(f'"{name}"' for name in kernel.node_names)
+    parts = (position(kernel.location), f"(nodes {nodes})" if nodes else None)
+    return " ".join(filter(None, parts)) or None
 
 
 def _lifetime(alloc: AllocOp, numbers: dict[Operation, int]) -> Placement:

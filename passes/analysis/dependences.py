@@ -174,6 +174,7 @@ def _distance(first: MemoryAccess, second: MemoryAccess, loop: Loop) -> tuple[in
     are none, 1 if nothing better is known, or the depth of the slot symbol that decides."""
     if not _overlap(first, second, frozenset()):
         return 0, None
+    deciding: list[tuple[int, int, Symbol]] = []
     for symbol, size in first.base.terms:
         if second.base.coefficient(symbol) != size:
             continue
@@ -185,8 +186,10 @@ def _distance(first: MemoryAccess, second: MemoryAccess, loop: Loop) -> tuple[in
         if gap.low >= first.size or gap.high <= -second.size:
             return 0, None
         if symbol.modulo is not None and advances_by_one(symbol.modulo.count, loop):
-            return symbol.modulo.depth, symbol
-    return 1, None
+            # Terms have no order: which symbol is taken must not depend on it.
+            deciding.append((symbol.modulo.depth, symbol.modulo.count.constant, symbol))
+    depth, _, slot = max(deciding, key=lambda found: found[:2], default=(1, 0, None))
+    return depth, slot
 
 
 def advances_by_one(count: Affine, loop: Loop) -> bool:

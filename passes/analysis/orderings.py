@@ -207,9 +207,10 @@ class Reduction:
             self._witnesses[requirement] = found
 
     def run(self) -> list[Sync]:
-        """Remove what can go: first flags that take more ids, then those that span more."""
+        """Remove what can go: first flags that take more ids, then those that leave more slack
+        between their set and their wait."""
         order = sorted(
-            self.syncs, key=lambda s: (-s.slots, s.span[0] - s.span[1], s.set_at, s.wait_at)
+            self.syncs, key=lambda s: (-s.slots, s.set_at - s.wait_at, s.set_at, s.queue)
         )
         removed = True
         while removed:

@@ -9,9 +9,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
+from ...dialects.core.errors import PassError
+from ...dialects.core.locations import where
 from ...dialects.npu_isa.instructions import MNEMONICS
-from ...dialects.npu_isa.instructions.sync import Barrier
+from ...dialects.npu_isa.instructions.sync import Barrier, SetFlag, WaitFlag
 from ...dialects.npu_isa.ops import InstrOp, Value, build
+from ...dialects.npu_isa.spec import Instruction
 from ...dialects.npu_isa.structure import KernelOp, instructions_of
 from ...dialects.target.attributes import machine_of
 from ..analysis.addresses import KernelModel, model_kernel
@@ -101,6 +104,8 @@ class NpuIsaInsertSyncPass(NpucPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Rewrite every kernel of the module."""
         kernels = [inner for inner in op.walk() if isinstance(inner, KernelOp)]
+        for kernel in kernels:
+            _check_unsynchronised(kernel)
         if self.barrier_everywhere:
             for kernel in kernels:
                 _insert_barriers(kernel)
@@ -123,6 +128,18 @@ def describe(pair: Sync) -> str:
     return f"{pair.source_pipe} ({source}) before {pair.target_pipe} ({target}){later}"
 
 
+def _check_unsynchronised(kernel: KernelOp) -> None:
+    """PassError for a kernel that has flags or barriers: event ids would be used twice."""
+    for op in instructions_of(kernel.body.block):
+        if isinstance(op, InstrOp) and op.spec in (SetFlag, WaitFlag, Barrier):
+            raise PassError(
+                f"kernel @{kernel.sym_name.data} is ordered already",
+                where=where(op),
+                why=f"it has a {op.name}",
+                hint="run npu-isa-insert-sync once, on instructions without flags and barriers",
+            )
+
+
 def _insert_barriers(kernel: KernelOp) -> None:
     for op in list(instructions_of(kernel.body.block)):
         if isinstance(op, InstrOp) and op.spec.pipe != "S":
@@ -138,8 +155,8 @@ def _insert(op: Operation, before: list[InstrOp], after: list[InstrOp]) -> None:
     block.insert_ops_after(after, op)
 
 
-def _flag(mnemonic: str, queue: tuple[str, str], event: Value) -> InstrOp:
-    return build(MNEMONICS[mnemonic], {"src": queue[0], "dst": queue[1], "id": event})
+def _flag(spec: type[Instruction], queue: tuple[str, str], event: Value) -> InstrOp:
+    return build(spec, {"src": queue[0], "dst": queue[1], "id": event})
 
 
 def insert_flags(kernel: KernelOp, model: KernelModel, flags: Flags) -> None:
@@ -164,8 +181,8 @@ class _Inserter:
             waits[pair.target.op].append(build(Barrier, {"pipe": "ALL"}))
         for pair, base in self.flags.bases.items():
             event = self._event(pair, base)
-            waits[pair.target.op].append(_flag("wait_flag", pair.queue, event))
-            sets[pair.source.op].append(_flag("set_flag", pair.queue, event))
+            waits[pair.target.op].append(_flag(WaitFlag, pair.queue, event))
+            sets[pair.source.op].append(_flag(SetFlag, pair.queue, event))
         for op in dict.fromkeys([*waits, *sets]):
             _insert(op, waits[op], sets[op])
         self._prime()
@@ -183,8 +200,8 @@ class _Inserter:
         first, last = self.block.first_op, self.block.last_op
         assert first is not None
         assert last is not None
-        _insert(first, [_flag("set_flag", queue, event) for queue, event in started], [])
-        _insert(last, [_flag("wait_flag", queue, event) for queue, event in started], [])
+        _insert(first, [_flag(SetFlag, queue, event) for queue, event in started], [])
+        _insert(last, [_flag(WaitFlag, queue, event) for queue, event in started], [])
 
     def _event(self, pair: Sync, base: int) -> Value:
         """The event id of a pair: its base, plus the slot in use when it has several."""

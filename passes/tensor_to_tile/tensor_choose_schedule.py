@@ -61,8 +61,8 @@ class TensorChooseSchedulePass(NpucPass):
     builtin.module attributes {target.machine = #target.machine<"tiny">} {
       func.func @main(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
         %0 = tensor.group(%a = %x : tensor<8x64xf32>) kind "vector" stopped "end" attributes {
-            tile.schedule = #tile.schedule<tiles [4, 64], steps [4, 64], cores 1,
-              reason "bound by MTE2, 248 cycles: 2 x (MTE2 20, MTE3 20, V 8)">} {
+            tile.schedule = #tile.schedule<tiles [8, 64], steps [8, 64], cores 1,
+              reason "bound by S, 316 cycles: 1 x (MTE2 32, MTE3 32, S 38, V 16)">} {
           %1 = tensor.map(%a) maps [affine_map<(d0, d1) -> (d0, d1)>]
               -> affine_map<(d0, d1) -> (d0, d1)> iterators [parallel, parallel] {
           ^bb0(%p : f32):

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 
 import numpy as np
 import pytest
 
 from npuc.dialects.core.dtypes import Array, to_numpy
+from npuc.dialects.core.errors import PassError, UnsupportedError
+from npuc.dialects.target.attributes import MACHINE, MachineAttr
+from npuc.dialects.target.machine import from_description
+from npuc.dialects.target.machine import load as load_machine
 from tile_kernels import LOWER, planned, program, run_instructions, run_passes, run_tiles
 
 
@@ -233,3 +238,39 @@ def test_product(m: int, k: int, n: int, swapped: str, dtype: str) -> None:
     """
     inputs = {"lhs": f"{lhs[0]}x{lhs[1]}x{dtype}", "rhs": f"{rhs[0]}x{rhs[1]}x{dtype}"}
     check(inputs, {"y": f"{m}x{n}x{dtype}"}, body)
+
+
+def test_a_machine_without_a_feature_is_refused() -> None:
+    of = "!tile.buffer<16x16xf16, "
+    body = f"""
+      %u = tile.alloc : {of}l1>
+      tile.copy %x -> %u : {of}gm> to {of}l1>
+    """
+    module = planned(program({"x": "16x16xf16"}, {"y": "16x16xf16"}, body))
+    description = deepcopy(dict(load_machine("ascend310p").description))
+    del description["features"]["nd2nz"]
+    module.attributes[MACHINE] = MachineAttr.of(from_description(description, "a test"))
+    with pytest.raises(UnsupportedError, match="nd2nz_gm_l1 needs the feature nd2nz"):
+        run_passes(module, "convert-tile-to-npu-isa")
+
+
+def test_the_drain_must_know_how_its_accumulator_is_packed() -> None:
+    body = """
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c4 = arith.constant 4 : index
+      %c16 = arith.constant 16 : index
+      %a = tile.alloc : !tile.buffer<16x16xf16, l0a>
+      %b = tile.alloc : !tile.buffer<16x16xf16, l0b>
+      %c = tile.alloc : !tile.buffer<16x16xf32, l0c>
+      scf.for %i = %c0 to %c4 step %c1 {
+        %m = arith.addi %i, %c1 : index
+        tile.mmad %a, %b -> %c accumulate %i valid [%m, %c16, %c16] : !tile.buffer<16x16xf16, l0a>,
+          !tile.buffer<16x16xf16, l0b> to !tile.buffer<16x16xf32, l0c>
+      }
+      %d = tile.alloc : !tile.buffer<16x16xf32, ub, nz>
+      tile.copy %c -> %d : !tile.buffer<16x16xf32, l0c> to !tile.buffer<16x16xf32, ub, nz>
+    """
+    module = planned(program({"x": "16xf32"}, {"y": "16xf32"}, body))
+    with pytest.raises(PassError, match="the drain cannot know how its accumulator is packed"):
+        run_passes(module, "convert-tile-to-npu-isa")
