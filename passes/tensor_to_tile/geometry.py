@@ -110,6 +110,10 @@ def _rows_and_columns(space: GroupSpace) -> tuple[int | None, int]:
         (tuple(a for a in space.axes_of(v) if a is not None) for v in values), key=len, default=()
     )
     if not axes:
-        raise PassError("work on a single element has no dim to tile")
+        raise PassError(
+            "work on a single element is not supported yet",
+            why="it has no dim to tile",
+            hint="give the tensors of the model at least one axis",
+        )
     *_, col = axes
     return (axes[-2] if len(axes) > 1 else None), col

@@ -188,6 +188,7 @@ class KernelEmitter:
                 "a single element that is no constant cannot be spread over a tile yet",
                 where=self.where,
                 why=f"an operand of type {value.type} has none of the tile's dims",
+                hint="make it a constant of the model, or expand it to the shape of the result",
             )
         last = axes.index(rectangle[-1])
         if any(size > 1 for size in shape[last + 1 :]):
