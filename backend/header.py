@@ -13,7 +13,19 @@ from ..dialects.target.machine import Machine
 from .decoder import decode
 from .encoder import Words
 from .fields import Value
-from .program import IO, MAX_RANK, Buffer, Bytes, Constant, Engine, Entry, Kernel, Program, Task
+from .program import (
+    IO,
+    MAX_RANK,
+    Buffer,
+    Bytes,
+    Constant,
+    Engine,
+    Entry,
+    HostTask,
+    Kernel,
+    Program,
+    Task,
+)
 
 ALIGNMENT = 64
 """Bytes; where sections start in the file, and constants in their section."""
@@ -68,10 +80,18 @@ def _entry_json(entry: Entry) -> dict[str, Any]:
         "name": entry.name,
         "inputs": [_io_json(tensor) for tensor in entry.inputs],
         "outputs": [_io_json(tensor) for tensor in entry.outputs],
-        "tasks": [
-            {"kernel": task.kernel, "grid": task.grid, "args": list(task.args)}
-            for task in entry.tasks
-        ],
+        "tasks": [_task_json(task) for task in entry.tasks],
+    }
+
+
+def _task_json(task: Task | HostTask) -> dict[str, Any]:
+    if isinstance(task, Task):
+        return {"kernel": task.kernel, "grid": task.grid, "args": list(task.args)}
+    return {
+        "host": task.function,
+        "args": [_io_json(tensor) for tensor in task.args],
+        "result": _io_json(task.result),
+        "node": task.node or "",
     }
 
 
@@ -164,10 +184,19 @@ def _read_entry(value: Value) -> Entry:
         name=value.get("name").text(),
         inputs=tuple(_read_io(tensor) for tensor in value.get("inputs").items()),
         outputs=tuple(_read_io(tensor) for tensor in value.get("outputs").items()),
-        tasks=tuple(
-            Task(task.get("kernel").text(), task.get("grid").integer(), task.get("args").integers())
-            for task in value.get("tasks").items()
-        ),
+        tasks=tuple(_read_task(task) for task in value.get("tasks").items()),
+    )
+
+
+def _read_task(value: Value) -> Task | HostTask:
+    if "host" not in value.members():
+        args = value.get("args").integers()
+        return Task(value.get("kernel").text(), value.get("grid").integer(), args)
+    return HostTask(
+        function=value.get("host").text(),
+        args=tuple(_read_io(tensor) for tensor in value.get("args").items()),
+        result=_read_io(value.get("result")),
+        node=value.get("node").text() or None,
     )
 
 

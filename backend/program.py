@@ -15,13 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ..dialects.core.dtypes import NAMES, itemsize
-from ..dialects.core.errors import ProgramError
+from ..dialects.core.errors import InputError, ProgramError
+from ..dialects.core.kernels.host import host_function
 from ..dialects.npu_isa.record import Record
 from ..dialects.npu_isa.spec import bind
 from ..dialects.target.machine import Machine
 from .structure import check_records, known_values, word_error
 
 Engine = Literal["cube", "vector"]
+"""What a kernel mainly uses; a node of the model may also run on the `host`."""
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 
 MAX_RANK = 32
@@ -55,13 +57,23 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
+class HostTask:
+    """A function of the host engine's table on whole tensors in GM, for `node` of the model."""
+
+    function: str
+    args: tuple[IO, ...]
+    result: IO
+    node: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One way to call the program; its tasks run in order, each after the one before."""
 
     name: str
     inputs: tuple[IO, ...]
     outputs: tuple[IO, ...]
-    tasks: tuple[Task, ...]
+    tasks: tuple[Task | HostTask, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +206,10 @@ class Program:
         for number, task in enumerate(entry.tasks):
             self._check_task(f"task {number} of {what}", task)
 
-    def _check_task(self, what: str, task: Task) -> None:
+    def _check_task(self, what: str, task: Task | HostTask) -> None:
+        if isinstance(task, HostTask):
+            self._check_host_task(what, task)
+            return
         cores = self.machine.core.count
         if task.kernel not in self.kernels:
             raise _refused(what, f"there is no kernel {task.kernel}")
@@ -204,6 +219,19 @@ class Program:
             raise _refused(what, f"it has {len(task.args)} arguments, {MAX_ARGUMENTS} is the most")
         for address in task.args:
             self._check_range(f"an argument of {what}", address, 0)
+
+    def _check_host_task(self, what: str, task: HostTask) -> None:
+        for tensor in (*task.args, task.result):
+            if tensor.dtype not in NAMES or any(extent < 0 for extent in tensor.shape):
+                raise _refused(what, f"{tensor.dtype}{list(tensor.shape)} is no tensor type")
+            self._check_range(f"a tensor of {what}", tensor.address, tensor.nbytes)
+        try:
+            arguments = [(tensor.dtype, tensor.shape) for tensor in task.args]
+            result = host_function(task.function).infer(arguments)
+        except InputError as error:
+            raise _refused(what, error.what) from error
+        if result != (task.result.dtype, task.result.shape):
+            raise _refused(what, f"{task.function} gives {result[0]}{list(result[1])}")
 
     def _check_range(self, what: str, address: int, nbytes: int) -> None:
         if address < 0 or nbytes < 0 or address + nbytes > self.gm_bytes:

@@ -12,12 +12,17 @@ from .pipeline import Options
 
 
 def compile(
-    model: str | Path | bytes | Any, machine: str | Path = DEFAULT, precision: str = "mixed"
+    model: str | Path | bytes | Any,
+    machine: str | Path = DEFAULT,
+    precision: str = "mixed",
+    *,
+    strict: bool = False,
 ) -> Executable:
     """Compile a model for a machine; call the result with numpy arrays.
 
     `model` is an ONNX file, its bytes, or an `onnx.ModelProto`; `machine` a built-in name or the
-    path of a TOML file; `precision` one of `origin`, `mixed` and `f16`. Raises `NpucError`, whose
+    path of a TOML file; `precision` one of `origin`, `mixed` and `f16`; `strict` refuses
+    what only the host engine (the AI CPU) can do. Raises `NpucError`, whose
     text says what is wrong, where, and what to do.
     """
-    return Executable(compile_model(model, Options(str(machine), precision)).program)
+    return Executable(compile_model(model, Options(str(machine), precision, strict)).program)

@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from npuc import __version__
 
-from ..backend.program import IO, Buffer, Constant, Entry, Kernel, Program, Task
+from ..backend.program import IO, Buffer, Constant, Entry, HostTask, Kernel, Program, Task
 from ..backend.structure import known_values
 from ..dialects.core.attributes import BlobAttr
 from ..dialects.core.dtypes import Array
@@ -29,6 +29,7 @@ from ..dialects.npu_isa.spec import bind
 from ..dialects.npu_isa.structure import KernelOp
 from ..dialects.target.attributes import machine_of
 from ..dialects.target.machine import Machine
+from ..dialects.tile.host import HostCallOp
 from ..dialects.tile.memory import AllocOp, buffer_type
 from ..dialects.tile.program import ConstantOp, LaunchOp, ProgramOp, ViewOp
 
@@ -67,7 +68,7 @@ def emit_program(module: ModuleOp, store: Store) -> Program:
         constants=tuple(plan.constants),
         buffers=tuple(plan.buffers),
         modelled=modelled_features(machine, kernels.values()),
-        source_engines=source_engines(kernels.values()),
+        source_engines=source_engines(kernels.values(), plan.entry.tasks),
         compiler=f"npuc {__version__}",
     )
 
@@ -94,7 +95,7 @@ class _Plan:
         ends += [buffer.address + buffer.nbytes for buffer in self.buffers]
         return max((*ends, _integer(asked) or 0), default=0)
 
-    def _visit(self, op: Operation) -> Iterable[Task]:
+    def _visit(self, op: Operation) -> Iterable[Task | HostTask]:
         match op:
             case ConstantOp():
                 self._constant(op)
@@ -105,8 +106,19 @@ class _Plan:
             case LaunchOp():
                 args = tuple(self._addresses[argument] for argument in op.arguments)
                 yield Task(op.kernel.root_reference.data, op.grid.value.data, args)
+            case HostCallOp():
+                yield self._host_task(op)
             case _:
                 pass
+
+    def _host_task(self, op: HostCallOp) -> HostTask:
+        tensors = [
+            _io({}, f"#{i}", value, self._addresses[value])
+            for i, value in enumerate((*op.sources, op.target))
+        ]
+        node = op.attributes.get(NODE)
+        name = node.data if isinstance(node, StringAttr) else None
+        return HostTask(op.callee.data, tuple(tensors[:-1]), tensors[-1], name)
 
     def _input(self, argument: BlockArgument) -> IO:
         given = _entries(self._program.arg_attrs, argument.index)
@@ -199,9 +211,11 @@ def modelled_features(machine: Machine, kernels: Iterable[Kernel]) -> tuple[str,
     return tuple(sorted(f for f in used if f in known and known[f].state == "modelled"))
 
 
-def source_engines(kernels: Iterable[Kernel]) -> dict[str, str]:
+def source_engines(
+    kernels: Iterable[Kernel], tasks: Iterable[Task | HostTask]
+) -> dict[str, str]:
     """The engine of each node of the model; the cube for one that takes kernels of both."""
-    engines: dict[str, str] = {}
+    engines = {task.node: "host" for task in tasks if isinstance(task, HostTask) and task.node}
     for kernel in kernels:
         for node in kernel.nodes:
             if engines.get(node) != "cube":

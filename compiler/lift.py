@@ -23,12 +23,13 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ..backend.container import from_bytes
-from ..backend.program import IO, Bytes, Constant, Entry, Program
+from ..backend.program import IO, Bytes, Constant, Entry, HostTask, Program
 from ..dialects.core.attributes import BlobAttr, element_type, tensor_of
 from ..dialects.core.errors import InputError, ProgramError
-from ..dialects.core.origins import NAME
+from ..dialects.core.origins import NAME, NODE
 from ..dialects.core.store import MEMORY, Store
 from ..dialects.target.attributes import MACHINE, MachineAttr
+from ..dialects.tile.host import HostCallOp
 from ..dialects.tile.memory import AllocOp, buffer_type
 from ..dialects.tile.program import ConstantOp, LaunchOp, ProgramOp, ReturnOp, ViewOp
 from ..dialects.tile.types import BufferType
@@ -82,6 +83,8 @@ def lift_program(program: Program, locate: _Locate) -> ModuleOp:
     entry = program.entries[0]
     arguments = {name: 0 for name in program.kernels}
     for task in entry.tasks:
+        if isinstance(task, HostTask):
+            continue
         arguments[task.kernel] = max(arguments[task.kernel], len(task.args))
     kernels = [lift_kernel(kernel, arguments[name]) for name, kernel in program.kernels.items()]
     module = ModuleOp([_Lifted(program, entry, locate).op(), *kernels])
@@ -112,6 +115,9 @@ class _Lifted:
             self._block.add_op(alloc)
             self._located.append(_Located(buffer.address, alloc.buffer))
         for task in self._entry.tasks:
+            if isinstance(task, HostTask):
+                self._host_call(task)
+                continue
             values = [self._value(address) for address in task.args]
             self._block.add_op(LaunchOp(task.kernel, task.grid, values))
         returned = [self._output(tensor) for tensor in self._entry.outputs]
@@ -135,6 +141,13 @@ class _Lifted:
         op.attributes[NAME] = StringAttr(constant.name)
         self._block.add_op(op)
         self._located.append(_Located(constant.address, op.buffer))
+
+    def _host_call(self, task: HostTask) -> None:
+        *sources, target = (self._output(tensor) for tensor in (*task.args, task.result))
+        op = HostCallOp(task.function, sources, target)
+        if task.node:
+            op.attributes[NODE] = StringAttr(task.node)
+        self._block.add_op(op)
 
     def _at(self, address: int) -> list[SSAValue]:
         found = [located.value for located in self._located if located.address == address]

@@ -28,7 +28,7 @@ STAGE_ATTRIBUTE = "core.stage"
 
 _TENSOR_LEVEL = ("builtin", "func", "core", "tensor", "arith", "math")
 _TILE_LEVEL = ("builtin", "core", "tile", "scf", "arith")
-_PROGRAM_OPS = ("program", "return", "constant", "view", "launch", "alloc")
+_PROGRAM_OPS = ("program", "return", "constant", "view", "launch", "host_call", "alloc")
 _INSTRUCTION_LEVEL = ("builtin", "npu_isa", *(f"tile.{op}" for op in _PROGRAM_OPS))
 
 
@@ -129,12 +129,15 @@ class Options:
     """Name or file of the machine: the option of `target-attach-machine`."""
     precision: str | None = None
     """`origin`, `mixed` or `f16`: the option of `graph-apply-precision`."""
+    strict: bool = False
+    """Refuse what only the host engine can do: the option of `convert-tensor-to-tile`."""
 
-    def overrides(self) -> dict[str, tuple[str, str]]:
+    def overrides(self) -> dict[str, tuple[str, str | bool]]:
         """For each pass that a choice concerns, the option and its value."""
         chosen = {
             "target-attach-machine": ("target", self.target),
             "graph-apply-precision": ("policy", self.precision),
+            "convert-tensor-to-tile": ("strict", self.strict or None),
         }
         return {name: (key, value) for name, (key, value) in chosen.items() if value is not None}
 
@@ -188,7 +191,7 @@ def parse_passes(text: str, options: Options | None = None) -> tuple[ModulePass,
     return tuple(_make_pass(spec, {} if options is None else options.overrides()) for spec in specs)
 
 
-def _make_pass(spec: ArgSpec, overrides: dict[str, tuple[str, str]]) -> ModulePass:
+def _make_pass(spec: ArgSpec, overrides: dict[str, tuple[str, str | bool]]) -> ModulePass:
     if spec.name in overrides:
         key, value = overrides[spec.name]
         spec = replace(spec, parameters={**spec.parameters, key: (value,)})

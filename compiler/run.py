@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ..backend.container import load
 from ..backend.emulator.emulator import Emulator
 from ..backend.emulator.result import Result
-from ..backend.program import Program
+from ..backend.program import HostTask, Program
 from ..dialects.core.dtypes import Array
 from ..dialects.core.errors import InputError
 from ..dialects.core.interpreter import Interpreter
@@ -47,6 +47,8 @@ class Request:
     target: str | None = None
     precision: str | None = None
     level: str = "npu_isa"
+    strict: bool = False
+    """Refuse what would run on the host engine."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,8 @@ def _run_program(request: Request, progress: Callable[[str], None]) -> Outcome:
         )
     given = _Given(request)
     program = load(request.model)
+    if request.strict:
+        _refuse_host(program, request.model)
     if request.target is not None and machines.load(request.target) != program.machine:
         raise InputError(
             f"{request.model} is a program for {program.machine.name}, not for {request.target}",
@@ -126,8 +130,19 @@ def _run_program(request: Request, progress: Callable[[str], None]) -> Outcome:
     )
 
 
+def _refuse_host(program: Program, path: str) -> None:
+    calls = [t for e in program.entries for t in e.tasks if isinstance(t, HostTask)]
+    if calls:
+        names = ", ".join(f"{call.function} for {call.node or 'an unnamed node'}" for call in calls)
+        raise InputError(
+            f"{path} runs functions on the host engine, which --strict forbids",
+            why=names,
+            hint="leave --strict out, or change the model",
+        )
+
+
 def _run_onnx(request: Request, progress: Callable[[str], None]) -> Outcome:
-    given, options = _Given(request), Options(request.target, request.precision)
+    given, options = _Given(request), Options(request.target, request.precision, request.strict)
     precision = request.precision or DEFAULT_PRECISION
     if request.target is not None:
         machines.load(request.target)  # so that a wrong name is found at every level, and at once

@@ -60,6 +60,7 @@ def _add_run(subparsers: Subparsers) -> None:
         default="npu_isa",
         help="the level to run: npu_isa (the default) is the emulator",
     )
+    add("--strict", action="store_true", help="refuse what would run on the host engine (AI CPU)")
     add("--json", action="store_true", help="print one JSON object")
     add("--debug", action="store_true", help="show the traceback of an error")
     parser.set_defaults(work=_run)
@@ -76,6 +77,7 @@ def _run(arguments: argparse.Namespace) -> int:
         target=arguments.target,
         precision=arguments.precision,
         level=arguments.level,
+        strict=arguments.strict,
     )
     with _progress() as progress:
         outcome = run_model(request, progress)

@@ -7,14 +7,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ...dialects.core.errors import NpucError
-from ...dialects.target.costs import Traffic, nanoseconds
+from ...dialects.core.kernels.host import host_function
+from ...dialects.target.costs import Traffic, host_call, nanoseconds
 from ...dialects.target.l2 import L2
 from ...dialects.target.machine import Machine
 from ...dialects.target.timeline import Timeline
-from ..program import Kernel
+from ..program import HostTask, Kernel
 from .issue import Effect, Issued, Kind
 from .locate import located
-from .result import Event, TaskResult, Work
+from .result import NO_WORK, Event, TaskResult, Work
 
 _SCALAR, _WORK, _TRANSFER = Kind.SCALAR, Kind.WORK, Kind.TRANSFER
 _SET, _WAIT = Kind.SET, Kind.WAIT
@@ -63,6 +64,23 @@ class Clock:
             core_cycles=tuple(core.cycles for core in cores),
             busy=tuple(core.busy for core in cores),
             work=_work(logs, sum(map(sum, missed))),
+        )
+
+    def host_task(self, task: HostTask) -> TaskResult:
+        """Account for a function of the host engine; the cores wait."""
+        start = self.now
+        arguments = [(tensor.dtype, tensor.shape) for tensor in task.args]
+        traffic = sum(tensor.nbytes for tensor in (*task.args, task.result))
+        running = host_call(host_function(task.function).operations(arguments), traffic)
+        self.now = start + nanoseconds(self.machine, self.machine.launch.task) + running
+        self._tasks += 1
+        return TaskResult(
+            kernel=f"host {task.function}",
+            start=start,
+            cycles=self.now - start,
+            core_cycles=(running,),
+            busy=(),
+            work=NO_WORK,
         )
 
     def _settle(self, logs: Sequence[Sequence[Issued]]) -> list[list[int]]:

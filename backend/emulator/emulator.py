@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
-from ..program import Kernel, Program, Task
+from ...dialects.core.kernels.host import host_function
+from ...dialects.npu_isa.spec import Footprint
+from ..program import HostTask, Kernel, Program, Task
 from .blas import single_threaded_blas
 from .checks.bounds import Bounds
 from .checks.monitor import Monitor
@@ -96,7 +98,10 @@ class Emulator:
         threads = Cores(self.program.machine, image.memory, self._threads, self._budget)
         with single_threaded_blas(), threads as cores:
             run = _Run(image, cores, clock, monitor)
-            tasks = tuple(self._task(task, run) for task in called.tasks)
+            tasks = tuple(
+                self._task(task, run) if isinstance(task, Task) else self._host_task(task, run)
+                for task in called.tasks
+            )
         outputs = {tensor.name: image.fetch(tensor) for tensor in called.outputs}
         image.clear()
         with self._lock:
@@ -119,6 +124,18 @@ class Emulator:
             run.monitor.finish_task()
         self._note_stores(kernel, logs, run.image)
         return run.clock.task(kernel, logs)
+
+    def _host_task(self, task: HostTask, run: _Run) -> TaskResult:
+        """A function of the host engine on whole tensors, between launches."""
+        if run.monitor is not None:
+            run.monitor.host_task(task)
+        result = task.result
+        span = Footprint("gm", result.address, result.nbytes)
+        if fault := self._bounds.constant_hit(span):
+            raise fault
+        arrays = [run.image.fetch(tensor) for tensor in task.args]
+        run.image.store(result, host_function(task.function).function(*arrays))
+        return run.clock.host_task(task)
 
     def _note_stores(
         self, kernel: Kernel, logs: Sequence[Sequence[Issued]], image: GmImage

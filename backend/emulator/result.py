@@ -58,7 +58,8 @@ class TaskResult:
     """One task: `start` and `cycles` of the run it took, the launch included.
 
     `core_cycles` is the time of each core from its first instruction until all its pipes are done,
-    `busy` the cycles each pipe worked, by core.
+    `busy` the cycles each pipe worked, by core. A function of the host engine has the name
+    `host FUNCTION`, its time in `core_cycles` and no core in `busy`.
     """
 
     kernel: str

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ...dialects.npu_isa.spec import PIPES
 from ...dialects.target.machine import Machine
 from ..emulator.result import Result, TaskResult, Work
-from ..program import Program
+from ..program import HostTask, Program
 
 SHOWN = 60
 """Characters of the nodes' names shown."""
@@ -55,7 +55,7 @@ class Profile:
         rows: list[KernelProfile] = []
         for stats in result.kernels:
             tasks = [task for task in result.tasks if task.kernel == stats.kernel]
-            nodes = program.kernels[stats.kernel].nodes
+            nodes = _nodes(program, stats.kernel)
             pipes = {pipe: _share(tasks, pipe) for pipe in PIPES}
             rows.append(
                 KernelProfile(stats.kernel, nodes, stats.launches, stats.cycles, pipes, stats.work)
@@ -98,4 +98,13 @@ def _share(tasks: Sequence[TaskResult], pipe: str) -> float:
     """Share of the tasks' cycles in which `pipe` worked, averaged over their cores."""
     available = sum(task.cycles * len(task.busy) for task in tasks)
     worked = sum(core[pipe] for task in tasks for core in task.busy)
-    return worked / available
+    return worked / available if available else 0.0
+
+
+def _nodes(program: Program, name: str) -> tuple[str, ...]:
+    """The nodes of the model that a kernel, or `host FUNCTION`, computes."""
+    if name in program.kernels:
+        return program.kernels[name].nodes
+    tasks = (task for entry in program.entries for task in entry.tasks)
+    calls = (t for t in tasks if isinstance(t, HostTask) and f"host {t.function}" == name)
+    return tuple(task.node for task in calls if task.node)

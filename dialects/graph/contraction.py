@@ -40,7 +40,7 @@ class MatMulOp(ContractionOp):
     """Product of two matrices or of two batches of them, summed in f32.
 
     Both factors have at least two dimensions; those before the last two broadcast by numpy's rules.
-    f16 and bf16 factors give an f32 result, or one rounded to their own type.
+    f16 and bf16 factors give an f32 result, or one rounded to their own type; i32 factors give i32.
 
     ```mlir
     %a = "test.op"() : () -> tensor<8x32x64xf16>
@@ -65,10 +65,12 @@ class MatMulOp(ContractionOp):
     def infer(self) -> Sequence[Attribute]:
         """Batches broadcast; [.., m, k] times [.., k, n] is [.., m, n]."""
         shape = matmul_shape(static_shape(self.lhs), static_shape(self.rhs))
+        if dtype(self.lhs) == "i32":
+            return [shaped(shape, same_element(self.lhs, self.rhs))]
         return [shaped(shape, contraction_element(self.lhs, self.rhs, self.out))]
 
     def evaluate(self, *args: Array) -> Sequence[Array]:
-        """The f32 product, rounded once to the result's type."""
+        """The f32 product, rounded once to the result's type; that of integers is exact."""
         return [cast(contract.matmul(*args), dtype(self.out))]
 
     def cost(self) -> Cost:

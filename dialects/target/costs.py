@@ -121,3 +121,14 @@ def nanoseconds(machine: Machine, time: int) -> int:
 def microseconds(machine: Machine, cycles: int) -> float:
     """Duration of `cycles` in microseconds."""
     return cycles / machine.core.clock
+
+
+HOST_TASK = 300
+"""Cycles to start a function of the host engine: an AI CPU task takes 200 to 390 (pypto)."""
+HOST_RATE = 8
+"""Operations, and bytes moved, a cycle of the host engine: a guess for one general core."""
+
+
+def host_call(operations: int, traffic: int) -> int:
+    """Cycles of a function of the host engine, on any machine."""
+    return HOST_TASK + ceil_div(max(operations, traffic), HOST_RATE)

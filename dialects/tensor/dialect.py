@@ -6,10 +6,11 @@ It replaces upstream's in npuc's own contexts (see the README for why the name i
 from xdsl.dialects.tensor import Tensor as Upstream
 from xdsl.ir import Dialect
 
+from .host import HostCallOp
 from .ops import ContractOp, GroupOp, MapOp, ReduceOp, TransposeOp, ViewOp
 
 DIALECT = Dialect(
     "tensor",
-    [*Upstream.operations, MapOp, ReduceOp, ContractOp, TransposeOp, ViewOp, GroupOp],
+    [*Upstream.operations, MapOp, ReduceOp, ContractOp, TransposeOp, ViewOp, GroupOp, HostCallOp],
     [*Upstream.attributes],
 )

@@ -2,7 +2,7 @@
 
 from xdsl.ir import Dialect
 
-from . import cube, kinds, memory, program, schedule, types, vector
+from . import cube, host, kinds, memory, program, schedule, types, vector
 
 DIALECT = Dialect(
     "tile",
@@ -12,6 +12,7 @@ DIALECT = Dialect(
         program.ConstantOp,
         program.ViewOp,
         program.LaunchOp,
+        host.HostCallOp,
         program.KernelOp,
         program.EndOp,
         program.CoreIdOp,

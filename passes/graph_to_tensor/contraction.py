@@ -20,8 +20,13 @@ Axes = Sequence[int | None]
 
 
 def convert_matmul(emit: Emitter, op: MatMulOp) -> SSAValue:
-    """Batches are leading dims of the result; a factor that repeats along one leaves it out."""
+    """Batches are leading dims of the result; a factor that repeats along one leaves it out.
+
+    A product of integers is work for the host engine.
+    """
     shape = shape_of(op.out)
+    if element_name(element_of(op.lhs)) == "i32":
+        return emit.host_call("matmul", [op.lhs, op.rhs])
     batch = shape[:-2]
     m, n, k = len(batch), len(batch) + 1, len(batch) + 2
     lhs = [*broadcast_axes(shape_of(op.lhs)[:-2], batch), m, k]

@@ -21,6 +21,7 @@ from ...dialects.core.dtypes import is_float
 from ...dialects.core.errors import UnsupportedError
 from ...dialects.core.locations import where
 from ...dialects.tensor.bodies import make_body
+from ...dialects.tensor.host import HostCallOp
 from ...dialects.tensor.ops import MapOp, ViewOp
 from ...dialects.tensor.structured import StructuredOp, map_from_axes
 
@@ -36,6 +37,10 @@ class Emitter:
     def add(self, op: StructuredOp) -> SSAValue:
         """Insert a structured op; its result."""
         return self._builder.insert(op).output
+
+    def host_call(self, callee: str, inputs: Sequence[SSAValue]) -> SSAValue:
+        """Insert a call of the host engine; its result."""
+        return self._builder.insert(HostCallOp(callee, inputs)).output
 
     def view(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
         """Insert a `tensor.view`; its result."""

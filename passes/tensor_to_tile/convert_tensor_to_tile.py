@@ -15,12 +15,15 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects.core.attributes import tensor_type
 from ...dialects.core.errors import PassError
+from ...dialects.core.kernels.host import host_function
 from ...dialects.core.locations import where
 from ...dialects.core.ops import ConstantOp as TensorConstantOp
 from ...dialects.core.ops import WeightOp
-from ...dialects.core.origins import move_location, move_origins
+from ...dialects.core.origins import NODE, move_location, move_origins, node_of
+from ...dialects.tensor.host import HostCallOp
 from ...dialects.tensor.ops import GroupOp
 from ...dialects.tensor.ops import ViewOp as TensorViewOp
+from ...dialects.tile.host import HostCallOp as TileHostCallOp
 from ...dialects.tile.memory import AllocOp
 from ...dialects.tile.program import ConstantOp, LaunchOp, ProgramOp, ReturnOp, ViewOp
 from ...dialects.tile.schedule import ScheduleAttr
@@ -83,16 +86,18 @@ class ConvertTensorToTilePass(NpucPass):
 
     1. Every tensor value becomes one GM buffer: an argument, a constant, or an allocation that the
        launch of its group writes; a view is another shape of the same bytes.
-    2. `kernel.py` emits the kernel of each group from its schedule and its indexing maps alone.
+    2. `tensor.host_call` becomes `tile.host_call`; with `strict=true` it is refused.
+    3. `kernel.py` emits the kernel of each group from its schedule and its indexing maps alone.
     """
 
     name: ClassVar[str] = "convert-tensor-to-tile"
+    strict: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Convert every function of the module."""
         for function in list(op.ops):
             if isinstance(function, func.FuncOp):
-                _Program(function, op).convert()
+                _Program(function, op, self.strict).convert()
 
 
 def gm_type(value: SSAValue) -> BufferType:
@@ -104,8 +109,8 @@ def gm_type(value: SSAValue) -> BufferType:
 class _Program:
     """Rebuilds one function as a `tile.program` and its kernels."""
 
-    def __init__(self, function: func.FuncOp, module: ModuleOp) -> None:
-        self.function, self.module = function, module
+    def __init__(self, function: func.FuncOp, module: ModuleOp, strict: bool) -> None:
+        self.function, self.module, self.strict = function, module, strict
         self.name = function.sym_name.data
         source = function.body.block
         self.block = Block(arg_types=[gm_type(a) for a in source.args])
@@ -145,6 +150,8 @@ class _Program:
                 self._define(op, ViewOp(self.values[op.operands[0]], gm_type(op.results[0])))
             case GroupOp():
                 self._convert_group(op)
+            case HostCallOp():
+                self._convert_host_call(op)
             case func.ReturnOp():
                 self._add(ReturnOp([self.values[v] for v in op.arguments]), op)
             case _:
@@ -159,6 +166,24 @@ class _Program:
         self._add(new, old)
         move_origins(old, new)
         self.values[old.results[0]] = new.results[0]
+
+    def _convert_host_call(self, call: HostCallOp) -> None:
+        if self.strict:
+            raise PassError(
+                f"`{call.callee.data}` would run on the host engine, which `strict` forbids",
+                where=where(call),
+                why=host_function(call.callee.data).reason,
+                hint="change the model, or allow the host engine",
+            )
+        result = AllocOp(gm_type(call.output))
+        self._add(result, call)
+        move_origins(call.output, result.buffer)
+        self.values[call.output] = result.buffer
+        sources = [self.values[v] for v in call.inputs]
+        host_call = TileHostCallOp(call.callee.data, sources, result.buffer)
+        if node := node_of(result):
+            host_call.attributes[NODE] = StringAttr(node)
+        self._add(host_call, call)
 
     def _convert_group(self, group: GroupOp) -> None:
         schedule = group.attributes.get(SCHEDULE)

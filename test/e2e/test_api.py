@@ -58,7 +58,7 @@ def test_the_profile_names_machine_and_nodes(images: np.ndarray[Any, Any]) -> No
     ],
     ids=["precision", "machine", "file", "no model"],
 )
-def test_errors_of_the_caller(model: object, options: dict[str, str]) -> None:
+def test_errors_of_the_caller(model: object, options: dict[str, Any]) -> None:
     with pytest.raises(NpucError) as raised:
         npuc.compile(model, **options)
     assert isinstance(raised.value, InputError)

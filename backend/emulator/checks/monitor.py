@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ....dialects.core.errors import RaceError
+from ....dialects.core.errors import RaceError, UndefinedReadError
 from ....dialects.npu_isa.spec import PIPES
-from ...program import Entry, Kernel, Program
+from ...program import Entry, HostTask, Kernel, Program
 from ..issue import Issued
 from ..locate import describe, located
 from .bounds import Bounds
@@ -107,6 +107,19 @@ class Monitor:
                 for touch in (conflict.earlier, conflict.later)
             )
             self._race("gm", conflict.address, first, second)
+
+    def host_task(self, task: HostTask) -> None:
+        """The host engine runs between tasks: it must not read what nobody wrote."""
+        for tensor in task.args:
+            if not self._shadow.defined(tensor.address, tensor.nbytes):
+                error = UndefinedReadError(
+                    f"the host function {task.function} reads bytes that were never written",
+                    where=task.node,
+                    why=f"its argument {tensor.name} is at {tensor.address} in GM",
+                    hint="launch the kernel that writes them first",
+                )
+                self.report.add(error, "host", task.function, tensor.address)
+        self._shadow.define(task.result.address, task.result.nbytes)
 
     @staticmethod
     def _mode(issued: Issued, space: str, address: int) -> str:

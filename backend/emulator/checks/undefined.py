@@ -49,8 +49,12 @@ class ShadowCore:
             memory.data.fill(UNDEFINED)
 
     def define(self, start: int, nbytes: int) -> None:
-        """Bytes of GM that are there before the first task."""
+        """Bytes of GM that are there before the first task, or that the host wrote."""
         self.gm.data[start : start + nbytes] = DEFINED
+
+    def defined(self, start: int, nbytes: int) -> bool:
+        """Whether all these bytes of GM are there."""
+        return bool((self.gm.data[start : start + nbytes] == DEFINED).all())
 
     def bytes_of(self, shape: Footprint) -> npt.NDArray[np.uint8]:
         """The shadow bytes of a range, uint8[rows, row_bytes], writable."""

@@ -9,7 +9,7 @@ from ....dialects.graph.contraction import GemmOp, MatMulOp
 from ....dialects.graph.movement import ReshapeOp
 from .builder import GraphBuilder
 from .node import Node
-from .rule import Rule, integer_factors
+from .rule import Rule, integer_factors, long_factors
 
 
 def _matmul(node: Node, graph: GraphBuilder) -> Sequence[SSAValue]:
@@ -43,8 +43,10 @@ def _gemm(node: Node, graph: GraphBuilder) -> Sequence[SSAValue]:
     return [graph.add(out)]
 
 
+MATMUL = "floats, and int32 on the host engine; batches broadcast; vectors on either side"
+
 RULES = {
-    "MatMul": Rule(_matmul, "floats; batches broadcast; vectors on either side", integer_factors),
+    "MatMul": Rule(_matmul, MATMUL, long_factors),
     "Gemm": Rule(_gemm, "floats; all attributes", integer_factors),
 }
 """The operators of this family."""

@@ -31,6 +31,11 @@ class Rule(NamedTuple):
     refuse: Refuse = accept
 
 
+def long_factors(node: Node) -> str | None:
+    """Refuses matrix products of integers that are not int32."""
+    return None if node.info(0).dtype == "i32" else integer_factors(node)
+
+
 def integer_factors(node: Node) -> str | None:
     """Refuses matrix products of integers."""
     dtype = node.info(0).dtype

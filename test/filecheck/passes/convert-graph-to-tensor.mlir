@@ -144,3 +144,13 @@ func.func @no_cast(%x: tensor<8xf32>) -> tensor<8xf32> {
   %1 = graph.cast %0 {core.origins = [[#core.origin<"n", "t">]]} : tensor<8xf32> -> tensor<8xf32>
   func.return %1 : tensor<8xf32>
 }
+
+// -----
+
+// A product of integers is work for the host engine: the cube has no i32 operands.
+// CHECK-LABEL: func.func @integers
+func.func @integers(%a: tensor<2x3xi32>, %b: tensor<3x4xi32>) -> tensor<2x4xi32> {
+  // CHECK-NEXT: tensor.host_call "matmul"(%a, %b) {core.origins = {{.*}}} : tensor<2x3xi32>, tensor<3x4xi32> -> tensor<2x4xi32>
+  %0 = graph.matmul %a, %b {core.origins = [[#core.origin<"m", "c">]]} : tensor<2x3xi32>, tensor<3x4xi32> -> tensor<2x4xi32>
+  func.return %0 : tensor<2x4xi32>
+}

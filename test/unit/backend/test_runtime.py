@@ -11,7 +11,7 @@ import pytest
 
 from hand_written import add_inputs, add_program, matmul_program, scale_program
 from npuc.backend.emulator.blas import blas_threads, single_threaded_blas
-from npuc.backend.program import Program
+from npuc.backend.program import Program, Task
 from npuc.backend.runtime.executable import Executable, load
 from npuc.dialects.core.errors import InputError, ProgramError
 
@@ -75,7 +75,9 @@ def entries_by_shape() -> Program:
         inputs=tuple(replace(t, address=t.address + shift) for t in entry.inputs),
         outputs=tuple(replace(t, address=t.address + shift) for t in entry.outputs),
         tasks=tuple(
-            replace(t, kernel="five", args=tuple(a + shift for a in t.args)) for t in entry.tasks
+            replace(t, kernel="five", args=tuple(a + shift for a in t.args))
+            for t in entry.tasks
+            if isinstance(t, Task)
         ),
     )
     return replace(

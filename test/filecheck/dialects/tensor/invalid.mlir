@@ -325,3 +325,10 @@
 %g = tensor.group() kind "vector" {
   tensor.yield %x : tensor<4x8xf32>
 } -> (tensor<4x8xf32>)
+
+// -----
+
+// The host engine multiplies i32 only.
+%x = "test.op"() : () -> tensor<4x4xf32>
+// expected-error@+1 {{the host function matmul takes two i32 tensors}}
+%g = tensor.host_call "matmul"(%x, %x) : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>

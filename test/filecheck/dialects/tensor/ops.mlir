@@ -97,3 +97,11 @@ func.func @upstream(%x: tensor<4x8xf32>) -> tensor<?x8xf32> {
   %0 = tensor.cast %x : tensor<4x8xf32> to tensor<?x8xf32>
   func.return %0 : tensor<?x8xf32>
 }
+
+// A function of the host engine's table.
+// CHECK-LABEL: func.func @host
+func.func @host(%a: tensor<2x3xi32>, %b: tensor<3x4xi32>) -> tensor<2x4xi32> {
+  // CHECK-NEXT: tensor.host_call "matmul"(%a, %b) : tensor<2x3xi32>, tensor<3x4xi32> -> tensor<2x4xi32>
+  %0 = tensor.host_call "matmul"(%a, %b) : tensor<2x3xi32>, tensor<3x4xi32> -> tensor<2x4xi32>
+  func.return %0 : tensor<2x4xi32>
+}

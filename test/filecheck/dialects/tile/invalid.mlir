@@ -57,3 +57,23 @@ tile.mmad %a, %b -> %c accumulate %i valid [%i, %i, %i] : !tile.buffer<16x32xf16
 // A step divides its tile.
 // expected-error@+1 {{step 48 does not divide tile 128}}
 "test.op"() {s = #tile.schedule<tiles [128], steps [48], cores 1, reason "">} : () -> ()
+
+// -----
+
+// The host engine has a closed table of functions.
+tile.program @p(%a: !tile.buffer<2x2xi32, gm>) -> (!tile.buffer<2x2xi32, gm>) {
+  %c = tile.alloc : !tile.buffer<2x2xi32, gm>
+  // expected-error@+1 {{the host engine has no function `sort`; it has matmul}}
+  tile.host_call "sort"(%a) -> %c : !tile.buffer<2x2xi32, gm> to !tile.buffer<2x2xi32, gm>
+  tile.return %c : !tile.buffer<2x2xi32, gm>
+}
+
+// -----
+
+// Its result is what the function gives.
+tile.program @p(%a: !tile.buffer<2x2xi32, gm>) -> (!tile.buffer<2x3xi32, gm>) {
+  %c = tile.alloc : !tile.buffer<2x3xi32, gm>
+  // expected-error@+1 {{`matmul` gives i32[2, 2], the target is !tile.buffer<2x3xi32, gm>}}
+  tile.host_call "matmul"(%a, %a) -> %c : !tile.buffer<2x2xi32, gm>, !tile.buffer<2x2xi32, gm> to !tile.buffer<2x3xi32, gm>
+  tile.return %c : !tile.buffer<2x3xi32, gm>
+}

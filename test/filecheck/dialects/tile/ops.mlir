@@ -70,3 +70,12 @@ tile.kernel @k(%x: !tile.buffer<4x64xf32, gm>, %y: !tile.buffer<4x64xf32, gm>) a
 // A slice of a GM buffer: strides and offset in elements.
 // CHECK: !tile.buffer<4x8xf32, gm, strides [16, 1], offset 4>
 "test.op"() : () -> !tile.buffer<4x8xf32, gm, strides [16, 1], offset 4>
+
+// A call of the host engine, between launches.
+// CHECK-LABEL: tile.program @host
+tile.program @host(%a: !tile.buffer<2x3xi32, gm>, %b: !tile.buffer<3x4xi32, gm>) -> (!tile.buffer<2x4xi32, gm>) {
+  %c = tile.alloc : !tile.buffer<2x4xi32, gm>
+  // CHECK: tile.host_call "matmul"(%a, %b) -> %c : !tile.buffer<2x3xi32, gm>, !tile.buffer<3x4xi32, gm> to !tile.buffer<2x4xi32, gm>
+  tile.host_call "matmul"(%a, %b) -> %c : !tile.buffer<2x3xi32, gm>, !tile.buffer<3x4xi32, gm> to !tile.buffer<2x4xi32, gm>
+  tile.return %c : !tile.buffer<2x4xi32, gm>
+}
