@@ -1,12 +1,22 @@
-"""Collect `test/filecheck/**/*.mlir` as pytest items, one a file, run in process."""
+"""Collect `test/filecheck/**/*.mlir` as pytest items, one a file, run in process.
 
+Property tests draw the same examples in every run, so that a test run means the same everywhere;
+`HYPOTHESIS_PROFILE=random` draws new ones.
+"""
+
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import settings
 
 from run_lines import RunLineError, run_file
+
+settings.register_profile("fixed", derandomize=True)
+settings.register_profile("random", derandomize=False)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 FILECHECK = Path(__file__).parent / "filecheck"
 

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-import onnx
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
@@ -86,7 +85,7 @@ def test_integers_are_exact_on_the_emulator_and_take_time() -> None:
 
 def test_a_host_call_survives_the_program_file(tmp_path: Path) -> None:
     source, path = tmp_path / "m.onnx", tmp_path / "m.npu"
-    onnx.save(onnx.load_from_string(model()), source)
+    source.write_bytes(model())
     text = output("npu-opt", "--to=final", stdin=output("npu-translate", "--import-onnx", source))
     output("npu-translate", "--mlir-to-binary", "-o", path, stdin=text)
     program = from_bytes(path.read_bytes())

@@ -176,10 +176,10 @@ class TestUnsupported:
             ([node("Cast", ["x"], ["y"], to=TensorProto.FLOAT8E5M2)], "no element type float8e5m2"),
             (
                 [
-                    node("Cast", ["x"], ["i"], to=TensorProto.INT32),
+                    node("Cast", ["x"], ["i"], to=TensorProto.INT64),
                     node("MatMul", ["i", "i"], ["y"]),
                 ],
-                "matrix products of i32 are not supported",
+                "matrix products of i64 are not supported",
             ),
             ([node("Constant", [], ["y"], value_string="s")], "value_string) is not a tensor"),
             (
