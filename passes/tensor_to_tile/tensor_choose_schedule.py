@@ -100,7 +100,7 @@ def choose(group: GroupOp, machine: Machine) -> ScheduleAttr:
     """The best schedule of one group; CapacityError if nothing fits the machine."""
     place = where(group) or "a group without a source node"
     geometry = geometry_of(group, place)
-    ranked = sorted(_candidates(geometry, machine), key=lambda c: (c.total, c.rounds, c.tiles))
+    ranked = sorted(_candidates(geometry, machine), key=_rank)
     for candidate in ranked:
         schedule = _schedule(candidate)
         if _fits(_emit(geometry, schedule, place), machine):
@@ -114,6 +114,11 @@ def choose(group: GroupOp, machine: Machine) -> ScheduleAttr:
     kernel = _emit(geometry, _schedule(smallest), place)
     check_capacity(kernel, plan(kernel), machine)
     return _schedule(smallest)
+
+
+def _rank(candidate: Candidate) -> tuple[int, int, int, tuple[int, ...]]:
+    """Cheapest first; of equal ones that with the fewest, largest mmads."""
+    return candidate.total, candidate.rounds, -prod(candidate.steps), candidate.tiles
 
 
 def _schedule(candidate: Candidate) -> ScheduleAttr:
