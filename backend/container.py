@@ -190,7 +190,11 @@ def load(path: str | os.PathLike[str]) -> Program:
     try:
         data = np.memmap(path, np.uint8, "r") if os.path.getsize(path) else np.empty(0, np.uint8)
     except OSError as error:
-        raise InputError(f"cannot read {os.fspath(path)}", why=str(error)) from error
+        raise InputError(
+            f"cannot read {os.fspath(path)}",
+            why=str(error),
+            hint="give the path of a file that is there and may be read",
+        ) from error
     return from_bytes(data, where=os.fspath(path))
 
 

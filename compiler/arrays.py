@@ -32,7 +32,11 @@ def read_arrays(path: str | Path) -> dict[str, Array]:
                 )
             return {name: loaded[name] for name in loaded.files}
     except OSError as error:
-        raise InputError(f"cannot read {path}", why=error.strerror or str(error)) from error
+        raise InputError(
+            f"cannot read {path}",
+            why=error.strerror or str(error),
+            hint="give the path of a file that is there and may be read",
+        ) from error
     except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise InputError(
             f"{path} is not a readable .npz file",

@@ -72,7 +72,11 @@ def read_bytes(name: str) -> bytes:
     try:
         return Path(name).read_bytes()
     except OSError as error:
-        raise InputError(f"cannot read {name}", why=error.strerror or str(error)) from error
+        raise InputError(
+            f"cannot read {name}",
+            why=error.strerror or str(error),
+            hint="give the path of a file that is there and may be read",
+        ) from error
 
 
 def read_text(name: str) -> str:

@@ -63,7 +63,11 @@ def lift_file(path: str | Path, store: Store) -> ModuleOp:
         empty = place.stat().st_size == 0
         whole: Bytes = np.empty(0, np.uint8) if empty else np.memmap(place, np.uint8, "r")
     except OSError as error:
-        raise InputError(f"cannot read {path}", why=error.strerror or str(error)) from error
+        raise InputError(
+            f"cannot read {path}",
+            why=error.strerror or str(error),
+            hint="give the path of a file that is there and may be read",
+        ) from error
     start = whole.ctypes.data
 
     def locate(constant: Constant) -> tuple[str, str]:

@@ -142,7 +142,10 @@ def _read(path: Path) -> Machine:
         description = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(
-            "cannot read a machine description", where=str(path), why=str(error)
+            "cannot read a machine description",
+            where=str(path),
+            why=str(error),
+            hint="write TOML as in the machines that come with npuc, dialects/target/machines",
         ) from error
     return from_description(description, str(path))
 

@@ -71,7 +71,9 @@ def _read_bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise InputError(
-            f"the model file `{path}` cannot be read", why=error.strerror or str(error)
+            f"the model file `{path}` cannot be read",
+            why=error.strerror or str(error),
+            hint="give the path of a file that is there and may be read",
         ) from error
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..dtypes import Array, itemsize
+from ..dtypes import Array
 from ..errors import InputError
 from .contract import matmul
 
@@ -70,8 +70,3 @@ def host_function(name: str) -> HostFunction:
     except KeyError:
         known = ", ".join(HOST_FUNCTIONS)
         raise InputError(f"the host engine has no function `{name}`; it has {known}") from None
-
-
-def traffic_bytes(tensors: Sequence[Typed]) -> int:
-    """Bytes of tensors, each touched once."""
-    return sum(itemsize(d) * int(np.prod(s, dtype=np.int64)) for d, s in tensors)
