@@ -6,10 +6,10 @@ lies beyond a ragged tile's valid size is computed and never stored.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, i64
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, UnitAttr, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     ParsePropInAttrDict,
@@ -233,17 +233,29 @@ class CastOp(VectorOp):
 
     ```mlir
     tile.cast %x -> %y : !tile.buffer<16x64xf32, ub> to !tile.buffer<16x64xf16, ub>
+    tile.cast %x -> %i {toward_zero} : !tile.buffer<16x64xf32, ub> to !tile.buffer<16x64xi32, ub>
     ```
+
+    `toward_zero` cuts the fraction off floats that become integers, as `arith.fptosi` does.
     """
 
     name = "tile.cast"
     source = operand_def()
     target = operand_def()
     irdl_options = (ParsePropInAttrDict(),)
+    toward_zero = opt_prop_def(UnitAttr)
     assembly_format = "$source `->` $target attr-dict `:` type($source) `to` type($target)"
 
-    def __init__(self, source: SSAValue, target: SSAValue) -> None:
-        super().__init__(operands=[source, target])
+    def __init__(self, source: SSAValue, target: SSAValue, *, toward_zero: bool = False) -> None:
+        super().__init__(
+            operands=[source, target],
+            properties={"toward_zero": UnitAttr() if toward_zero else None},
+        )
+
+    @property
+    def rounding(self) -> Literal["even", "zero"]:
+        """How the value is rounded."""
+        return "even" if self.toward_zero is None else "zero"
 
     def verify_(self) -> None:
         """Same shape, other element type."""
@@ -252,7 +264,9 @@ class CastOp(VectorOp):
 
     def run(self, frame: Frame) -> None:
         """Convert."""
-        frame.get(self.target)[...] = cast(frame.get(self.source), buffer_type(self.target).dtype)
+        frame.get(self.target)[...] = cast(
+            frame.get(self.source), buffer_type(self.target).dtype, self.rounding
+        )
 
 
 @irdl_op_definition

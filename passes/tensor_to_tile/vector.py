@@ -107,7 +107,7 @@ class _Body:
         if kind in CASTS:
             source = self.materialised(operands[0], scalar.operands[0].type)
             target = self.kernel.alloc(type_, source.spread)
-            self.emit_op(CastOp(source.buffer, target))
+            self.emit_op(CastOp(source.buffer, target, toward_zero=kind is arith.FPToSIOp))
             return Tile(target, source.spread)
         known = ", ".join(sorted(k.name for k in (*BINARY, *UNARY, *CASTS)))
         raise PassError(

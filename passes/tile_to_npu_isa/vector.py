@@ -217,6 +217,8 @@ def lower_cast(low: Lowering, op: CastOp) -> None:
     source, target = low.places[op.source], low.places[op.target]
     _check_one_layout(low, source, target)
     fixed: dict[str, Value] = {"dtype": target.type.dtype, "src_dtype": source.type.dtype}
+    if op.rounding != "even":
+        fixed["rounding"] = op.rounding
     if elements(source.type) == elements(target.type):
         emit_flat(low, "vconv", {"dst": target, "src0": source}, fixed)
         return

@@ -199,7 +199,9 @@ class VCopy(Unary):
 
 
 class VConv(Lanewise):
-    """`dst = src0` in another element type: nearest even, saturating to integers, NaN to 0.
+    """`dst = src0` in another element type, saturating to integers, NaN to 0.
+
+    `rounding` is `even` (to nearest, ties to even) or, for floats that become integers, `zero`.
 
     A repeat holds as many lanes as fit 8 blocks of the wider type, so the narrower operand uses
     fewer blocks and usually a smaller repeat stride.
@@ -207,7 +209,10 @@ class VConv(Lanewise):
 
     opcode = 0x142
     mnemonic = "vconv"
-    restates = "Cast with CAST_RINT between f16, f32, bf16, s8, u8, s16 and s32; " + LIMITS
+    restates = (
+        "Cast with CAST_RINT, or CAST_TRUNC to integers, between f16, f32, bf16, s8, u8, s16 and "
+        "s32; " + LIMITS
+    )
     group = "convert"
     sources = ("src0",)
     fields = layout(
@@ -217,6 +222,7 @@ class VConv(Lanewise):
         dtype_field(ANY, "src_dtype"),
         *counts(),
         *strides("dst", "src0"),
+        Field("rounding", "imm", 3, enum=("even", "zero"), default="even"),
     )
 
     @classmethod
@@ -227,7 +233,7 @@ class VConv(Lanewise):
     @classmethod
     def compute(cls, o: Operands, *sources: Array) -> Array:
         """Convert."""
-        return cast(sources[0], o.dtype)
+        return cast(sources[0], o.dtype, o.rounding)
 
 
 class Immediate(Lanewise):

@@ -175,6 +175,20 @@ def test_conversion(source: str, target: str) -> None:
     np.testing.assert_array_equal(core.get("ub", 0, (4, lanes), after), cast(values, target))
 
 
+def test_conversion_to_integers_rounds_as_told() -> None:
+    values = np.array([0.6, 1.5, 2.5, -0.6, -1.5, 3e9, -3e9, np.nan], np.float32)
+    expected = {
+        "even": [1, 2, 2, -1, -2, 2**31 - 1, -(2**31), 0],
+        "zero": [0, 1, 2, 0, -1, 2**31 - 1, -(2**31), 0],
+    }
+    for rounding, integers in expected.items():
+        core = BareCore()
+        core.put("ub", 0, values)
+        types = {"dtype": "i32", "src_dtype": "f32", "rounding": rounding}
+        execute(core, "vconv", dst=64, src0=0, mask=8, repeat=1, **types)
+        np.testing.assert_array_equal(core.get("ub", 64, (8,), np.int32), integers)
+
+
 def test_conversion_in_place() -> None:
     core = BareCore()
     values = np.arange(256, dtype=np.float32)
