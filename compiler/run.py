@@ -20,6 +20,7 @@ from ..backend.program import HostTask, Program
 from ..dialects.core.dtypes import Array
 from ..dialects.core.errors import InputError
 from ..dialects.core.interpreter import Interpreter
+from ..dialects.core.kernels.host import listing
 from ..dialects.core.store import Store
 from ..dialects.core.tolerance import Comparison, compare
 from ..dialects.target import machine as machines
@@ -133,10 +134,9 @@ def _run_program(request: Request, progress: Callable[[str], None]) -> Outcome:
 def _refuse_host(program: Program, path: str) -> None:
     calls = [t for e in program.entries for t in e.tasks if isinstance(t, HostTask)]
     if calls:
-        names = ", ".join(f"{call.function} for {call.node or 'an unnamed node'}" for call in calls)
         raise InputError(
             f"{path} runs functions on the host engine, which --strict forbids",
-            why=names,
+            why=listing((call.function, call.node) for call in calls),
             hint="leave --strict out, or change the model",
         )
 

@@ -15,7 +15,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects.core.attributes import tensor_type
 from ...dialects.core.errors import PassError
-from ...dialects.core.kernels.host import host_function
+from ...dialects.core.kernels.host import listing
 from ...dialects.core.locations import where
 from ...dialects.core.ops import ConstantOp as TensorConstantOp
 from ...dialects.core.ops import WeightOp
@@ -95,9 +95,17 @@ class ConvertTensorToTilePass(NpucPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Convert every function of the module."""
+        calls = [call for call in op.walk() if isinstance(call, HostCallOp)]
+        if self.strict and calls:
+            raise PassError(
+                "the module needs the host engine, which `strict` forbids",
+                where=where(calls[0]),
+                why=listing((call.callee.data, _node_of_call(call)) for call in calls),
+                hint="change the model, or allow the host engine",
+            )
         for function in list(op.ops):
             if isinstance(function, func.FuncOp):
-                _Program(function, op, self.strict).convert()
+                _Program(function, op).convert()
 
 
 def gm_type(value: SSAValue) -> BufferType:
@@ -106,11 +114,22 @@ def gm_type(value: SSAValue) -> BufferType:
     return BufferType.of(type_.get_shape(), type_.element_type, "gm")
 
 
+def _node_of_call(call: HostCallOp) -> str | None:
+    """The source node a call works for: its own, or that of the view which names its tensor."""
+    value = call.output
+    node = node_of(call)
+    while node is None and (use := value.get_user_of_unique_use()):
+        if not isinstance(use, TensorViewOp):
+            break
+        node, value = node_of(use), use.output
+    return node
+
+
 class _Program:
     """Rebuilds one function as a `tile.program` and its kernels."""
 
-    def __init__(self, function: func.FuncOp, module: ModuleOp, strict: bool) -> None:
-        self.function, self.module, self.strict = function, module, strict
+    def __init__(self, function: func.FuncOp, module: ModuleOp) -> None:
+        self.function, self.module = function, module
         self.name = function.sym_name.data
         source = function.body.block
         self.block = Block(arg_types=[gm_type(a) for a in source.args])
@@ -168,20 +187,14 @@ class _Program:
         self.values[old.results[0]] = new.results[0]
 
     def _convert_host_call(self, call: HostCallOp) -> None:
-        if self.strict:
-            raise PassError(
-                f"`{call.callee.data}` would run on the host engine, which `strict` forbids",
-                where=where(call),
-                why=host_function(call.callee.data).reason,
-                hint="change the model, or allow the host engine",
-            )
+        node = _node_of_call(call)
         result = AllocOp(gm_type(call.output))
         self._add(result, call)
         move_origins(call.output, result.buffer)
         self.values[call.output] = result.buffer
         sources = [self.values[v] for v in call.inputs]
         host_call = TileHostCallOp(call.callee.data, sources, result.buffer)
-        if node := node_of(result):
+        if node:
             host_call.attributes[NODE] = StringAttr(node)
         self._add(host_call, call)
 

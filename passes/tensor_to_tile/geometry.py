@@ -87,7 +87,7 @@ def geometry_of(group: GroupOp, where: str) -> Geometry:
     if contraction is not None:
         row, col = contraction.m, contraction.n
     else:
-        row, col = _rows_and_columns(space)
+        row, col = _rows_and_columns(space, where)
     reduced = {contraction.k} if contraction else set[int]()
     looped = tuple(
         d for d in range(space.rank) if space.kinds[d] == "parallel" and d not in reduced
@@ -103,7 +103,7 @@ def geometry_of(group: GroupOp, where: str) -> Geometry:
     return Geometry(group, space, row, col, looped, contraction)
 
 
-def _rows_and_columns(space: GroupSpace) -> tuple[int | None, int]:
+def _rows_and_columns(space: GroupSpace, where: str) -> tuple[int | None, int]:
     """The last two axes of the widest value of vector work."""
     values = [v for op in space.ops for v in (*op.inputs, op.output)]
     axes = max(
@@ -112,6 +112,7 @@ def _rows_and_columns(space: GroupSpace) -> tuple[int | None, int]:
     if not axes:
         raise PassError(
             "work on a single element is not supported yet",
+            where=where,
             why="it has no dim to tile",
             hint="give the tensors of the model at least one axis",
         )

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from ....dialects.graph.base import static_shape
+from ....dialects.graph.base import dtype, static_shape
 from ....dialects.graph.contraction import GemmOp, MatMulOp
-from ....dialects.graph.movement import ReshapeOp
+from ....dialects.graph.movement import ReshapeOp, TransposeOp
 from .builder import GraphBuilder
 from .node import Node
-from .rule import Rule, integer_factors, long_factors
+from .rule import Rule, long_factors
 
 
 def _matmul(node: Node, graph: GraphBuilder) -> Sequence[SSAValue]:
@@ -31,6 +31,8 @@ def _matmul(node: Node, graph: GraphBuilder) -> Sequence[SSAValue]:
 
 def _gemm(node: Node, graph: GraphBuilder) -> Sequence[SSAValue]:
     """All attributes keep their meaning; the third operand is optional from opset 11 on."""
+    if dtype(graph.value(node.inputs[0])) == "i32":
+        return [_integer_gemm(node, graph)]
     out = GemmOp(
         graph.value(node.inputs[0]),
         graph.value(node.inputs[1]),
@@ -43,10 +45,29 @@ def _gemm(node: Node, graph: GraphBuilder) -> Sequence[SSAValue]:
     return [graph.add(out)]
 
 
+def _integer_gemm(node: Node, graph: GraphBuilder) -> SSAValue:
+    """A plain product, whose factors are transposed before."""
+    lhs, rhs = (graph.value(name) for name in node.inputs[:2])
+    if node.integer("transA", 0):
+        lhs = graph.add(TransposeOp(lhs, (1, 0)))
+    if node.integer("transB", 0):
+        rhs = graph.add(TransposeOp(rhs, (1, 0)))
+    return graph.add(MatMulOp(lhs, rhs))
+
+
+def _gemm_refusal(node: Node) -> str | None:
+    """Integers are multiplied and no more."""
+    scaled = node.has_input(2) or node.real("alpha", 1.0) != 1.0
+    if node.info(0).dtype == "i32" and scaled:
+        return "a Gemm of i32 is supported without addend and with alpha 1 only"
+    return long_factors(node)
+
+
 MATMUL = "floats, and int32 on the host engine; batches broadcast; vectors on either side"
+GEMM = "floats, all attributes; int32 on the host engine, without addend and with alpha 1"
 
 RULES = {
     "MatMul": Rule(_matmul, MATMUL, long_factors),
-    "Gemm": Rule(_gemm, "floats; all attributes", integer_factors),
+    "Gemm": Rule(_gemm, GEMM, _gemm_refusal),
 }
 """The operators of this family."""

@@ -33,15 +33,10 @@ class Rule(NamedTuple):
 
 def long_factors(node: Node) -> str | None:
     """Refuses matrix products of integers that are not int32."""
-    return None if node.info(0).dtype == "i32" else integer_factors(node)
-
-
-def integer_factors(node: Node) -> str | None:
-    """Refuses matrix products of integers."""
     dtype = node.info(0).dtype
-    if dtype in ("f16", "bf16", "f32", "f64", None):
+    if dtype in ("f16", "bf16", "f32", "f64", "i32", None):
         return None
-    return f"matrix products of {dtype} are not supported, only those of floats"
+    return f"matrix products of {dtype} are not supported, only those of floats and i32"
 
 
 def normalized(axis: int, rank: int) -> int:

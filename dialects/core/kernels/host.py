@@ -6,7 +6,7 @@ the call stands in the IR, it is costed and reported, and `--strict` refuses it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,3 +70,12 @@ def host_function(name: str) -> HostFunction:
     except KeyError:
         known = ", ".join(HOST_FUNCTIONS)
         raise InputError(f"the host engine has no function `{name}`; it has {known}") from None
+
+
+def listing(calls: Iterable[tuple[str, str | None]]) -> str:
+    """A line for each call, given as function and node of the model: both, and the reason."""
+    lines: list[str] = []
+    for name, node in calls:
+        place = f"node `{node}`" if node else "an unnamed node"
+        lines.append(f"{place}: {name}, as {host_function(name).reason}")
+    return "\n    ".join(("", *lines))

@@ -60,6 +60,20 @@ func.func @bias(%x: tensor<32x64xf32>, %b: tensor<64xf32>) -> tensor<32x64xf32> 
 
 // -----
 
+// A call of the host engine gets a buffer for its result, and the node that it works for: here that
+// of the view which has the name.
+// CHECK-LABEL: tile.program @integers
+// CHECK: %[[A:.*]] = tile.alloc : !tile.buffer<2x1xi32, gm>
+// CHECK-NEXT: tile.host_call "matmul"(%0, %1) -> %[[A]] {core.node = "product"}
+// CHECK-NEXT: tile.view %[[A]]
+func.func @integers(%a: tensor<2x3xi32>, %b: tensor<3x1xi32>) -> tensor<2xi32> {
+  %0 = tensor.host_call "matmul"(%a, %b) : tensor<2x3xi32>, tensor<3x1xi32> -> tensor<2x1xi32>
+  %1 = tensor.view %0 {core.origins = [[#core.origin<"product", "c">]]} : tensor<2x1xi32> -> tensor<2xi32>
+  func.return %1 : tensor<2xi32>
+}
+
+// -----
+
 // A schedule that cuts a dim which is reduced in one piece is refused.
 func.func @cut(%x: tensor<8x64xf32>) -> tensor<8xf32> {
   // expected-error@+1 {{tile size 32 cuts dim 1}}
