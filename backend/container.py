@@ -23,15 +23,15 @@ from __future__ import annotations
 import hashlib
 import os
 import struct
-import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from ..dialects.core.errors import InputError, ProgramError
+from ..dialects.core.files import write_whole
 from .encoder import Words, encode
 from .header import ALIGNMENT, Layout, read_header, write_header
 from .program import Bytes, Constant, Program
@@ -74,37 +74,7 @@ def save(program: Program, path: str | os.PathLike[str]) -> None:
 
     Raises InputError when the file cannot be written, ProgramError when the program is not valid.
     """
-    target = Path(path)
-    try:
-        descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    except OSError as error:
-        raise _unwritable(target, error) from error
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            _write_file(program, file)
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, target)
-    except OSError as error:
-        raise _unwritable(target, error) from error
-    finally:
-        Path(name).unlink(missing_ok=True)
-
-
-def _unwritable(path: Path, error: OSError) -> InputError:
-    return InputError(f"cannot write {path}", why=str(error))
-
-
-def _umask() -> int:
-    """The process's file mode mask, which can only be read by setting it."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
-
-
-def _write_file(program: Program, file: BinaryIO) -> None:
-    _write(program, file.write)
-    file.flush()
-    os.fsync(file.fileno())
+    write_whole(Path(path), lambda file: _write(program, file.write))
 
 
 def _write(program: Program, emit: Callable[[Chunk], object]) -> None:
@@ -192,7 +162,7 @@ def load(path: str | os.PathLike[str]) -> Program:
     except OSError as error:
         raise InputError(
             f"cannot read {os.fspath(path)}",
-            why=str(error),
+            why=error.strerror or str(error),
             hint="give the path of a file that is there and may be read",
         ) from error
     return from_bytes(data, where=os.fspath(path))

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 from ..dialects.core.errors import InputError, InternalError, NpucError
+from ..dialects.core.files import write_whole
 
 FAILED = 1
 """Exit code of a command that could not do what it was asked, or whose check failed."""
@@ -34,7 +36,7 @@ def run_guarded(tool: str, work: Callable[[], int], *, debug: bool = False) -> i
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output has gone: nothing is left to say, and nowhere to flush to.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        _discard_output()
         return FAILED
     except InternalError as error:
         if debug:
@@ -61,8 +63,11 @@ def _bug(tool: str, what: str) -> str:
 
 
 def say(text: str) -> None:
-    """Tell the person at the command line something, on standard error."""
-    print(text, file=sys.stderr)  # noqa: T201  (what commands say to a person)
+    """Tell the person at the command line something, on standard error, if that is open."""
+    # Python makes it None when the process was started with it closed.
+    err: TextIO | None = sys.stderr
+    if err is not None:
+        err.write(text if text.endswith("\n") else f"{text}\n")
 
 
 def read_bytes(name: str) -> bytes:
@@ -94,45 +99,47 @@ def read_text(name: str) -> str:
 def write_output(data: bytes, name: str, *, text: bool) -> None:
     """Write all of `data` to a file or, for `-`, to standard output.
 
-    A file appears whole or not at all: it is written under a temporary name beside its place and
-    renamed. `InputError` if it cannot be, or for bytes that are no `text` on a terminal.
+    A file appears whole or not at all. `InputError` if it cannot be written, or for bytes that are
+    no `text` on a terminal.
     """
     if name != STANDARD:
-        _write_whole(Path(name), data)
+        write_whole(Path(name), lambda file: file.write(data))
         return
-    if not text and sys.stdout.isatty():
+    with standard_output() as out:
+        if not text and out.isatty():
+            raise InputError(
+                "the output is binary, and standard output is a terminal", hint="use -o FILE"
+            )
+        out.flush()
+        out.buffer.write(data)
+        out.buffer.flush()
+
+
+@contextmanager
+def standard_output() -> Generator[TextIO]:
+    """Standard output to print results to; they have arrived when the context ends.
+
+    `InputError` if it is closed or its device takes no more; `BrokenPipeError` is for
+    `run_guarded`.
+    """
+    # Python makes it None when the process was started with it closed.
+    out: TextIO | None = sys.stdout
+    if out is None:
+        raise InputError("cannot write to standard output", why="it is closed")
+    try:
+        yield out
+        out.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        _discard_output()
         raise InputError(
-            "the output is binary, and standard output is a terminal", hint="use -o FILE"
-        )
-    sys.stdout.flush()
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
+            "cannot write to standard output",
+            why=error.strerror or str(error),
+            hint="send it to where there is room",
+        ) from error
 
 
-def _write_whole(path: Path, data: bytes) -> None:
-    if path.exists() and not path.is_file():
-        # A device or a pipe is written to, never replaced by a file.
-        try:
-            path.write_bytes(data)
-        except OSError as error:
-            raise _unwritable(path, error) from error
-        return
-    try:
-        descriptor, partial = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except OSError as error:
-        raise _unwritable(path, error) from error
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        mask = os.umask(0o077)
-        os.umask(mask)
-        os.chmod(partial, 0o666 & ~mask)
-        os.replace(partial, path)
-    except OSError as error:
-        raise _unwritable(path, error) from error
-    finally:
-        Path(partial).unlink(missing_ok=True)
-
-
-def _unwritable(path: Path, error: OSError) -> InputError:
-    return InputError(f"cannot write {path}", why=error.strerror or str(error))
+def _discard_output() -> None:
+    """Let what is still to be flushed at exit go nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

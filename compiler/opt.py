@@ -7,7 +7,6 @@ all went well; a user never sees a traceback without `--debug`.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -21,7 +20,7 @@ from ..dialects.core.printer import print_ir
 from ..dialects.core.registry import NpucContext, make_context
 from ..dialects.core.verify import verify
 from ..passes.base import NpucPass
-from .command_line import FAILED, STANDARD, read_text, run_guarded, write_output
+from .command_line import FAILED, STANDARD, read_text, run_guarded, say, write_output
 from .diagnostics import Diagnostic, expectations, mismatches, of_error, of_report
 from .pipeline import (
     FIRST,
@@ -78,11 +77,7 @@ class Watcher:
 
 def _print_if(names: Sequence[str], when: str, pass_: ModulePass, module: ModuleOp) -> None:
     if pass_.name in names or "all" in names:
-        _say(f"// ---- IR {when} {pass_} ---- //\n{print_ir(module)}")
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(text if text.endswith("\n") else f"{text}\n")
+        say(f"// ---- IR {when} {pass_} ---- //\n{print_ir(module)}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -136,7 +131,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.verify_diagnostics:
         diagnostics = mismatches(expectations(text), diagnostics, file)
     for diagnostic in diagnostics:
-        _say(str(diagnostic))
+        say(str(diagnostic))
     if any(d.kind == "error" for d in diagnostics):
         return FAILED
     texts = [outcome.text for outcome in outcomes if outcome.text is not None]
@@ -196,7 +191,7 @@ def _transform(
             hint="leave it out, or start at an earlier stage",
         )
     if arguments.dump_pass_pipeline:
-        _say(",".join(map(str, passes)))
+        say(",".join(map(str, passes)))
     if arguments.to is None:
         run_passes(module, ctx, passes, [watcher])
     else:
@@ -206,5 +201,5 @@ def _transform(
 def _print_times(times: Sequence[tuple[str, float]]) -> None:
     width = max((len(name) for name, _ in times), default=0)
     for name, seconds in times:
-        _say(f"{name:<{width}}  {seconds:8.4f} s")
-    _say(f"{'total':<{width}}  {sum(seconds for _, seconds in times):8.4f} s")
+        say(f"{name:<{width}}  {seconds:8.4f} s")
+    say(f"{'total':<{width}}  {sum(seconds for _, seconds in times):8.4f} s")

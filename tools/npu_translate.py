@@ -5,12 +5,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from ..compiler import translate
+from ..compiler.command_line import run_guarded
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `npu-translate` with arguments (those of the process by default); the exit code."""
-    return translate.main(argv)
+    arguments = sys.argv[1:] if argv is None else argv
+    # The imports take long enough to be interrupted.
+    return run_guarded("npu-translate", lambda: _run(arguments), debug="--debug" in arguments)
+
+
+def _run(arguments: Sequence[str]) -> int:
+    from ..compiler import translate
+
+    return translate.main(arguments)
 
 
 if __name__ == "__main__":

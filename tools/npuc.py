@@ -10,11 +10,11 @@ import argparse
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from npuc import __version__
 
-from ..compiler.command_line import FAILED, run_guarded, say
+from ..compiler.command_line import FAILED, run_guarded, say, standard_output
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction  # pyright: ignore[reportPrivateUsage]
@@ -83,19 +83,21 @@ def _run(arguments: argparse.Namespace) -> int:
         outcome = run_model(request, progress)
     for warning in outcome.warnings:
         say(f"{TOOL}: warning: {warning}")
-    if arguments.json:
-        print(as_json(outcome))
-    else:
-        from rich.console import Console
+    with standard_output() as out:
+        if arguments.json:
+            print(as_json(outcome), file=out)
+        else:
+            from rich.console import Console
 
-        Console(highlight=False, soft_wrap=True).print(as_text(outcome))
+            Console(file=out, highlight=False, soft_wrap=True).print(as_text(outcome))
     return 0 if outcome.ok else FAILED
 
 
 @contextmanager
 def _progress() -> Generator[Callable[[str], None]]:
     """Shows what is being done while it is done; on a terminal only."""
-    if not sys.stderr.isatty():
+    err: TextIO | None = sys.stderr
+    if err is None or not err.isatty():
         yield lambda _: None
         return
     from rich.console import Console

@@ -19,11 +19,13 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation
 from xdsl.parser import Parser, ParserState
+from xdsl.parser.core import ForwardDeclaredValue
 from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Input
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind, StringLiteral
 
 from .errors import InputError
+from .locations import where
 
 
 class _Lexer(MLIRLexer):
@@ -116,7 +118,11 @@ def parse_module(ctx: Context, text: str, name: str = "<text>", first_line: int 
     try:
         # Blank lines in front give parser and messages the right line numbers.
         parser = NpucParser(ctx, "\n" * (first_line - 1) + text, name)
-        return parser.parse_module()
+        module = parser.parse_module()
+        _check_defined(module)
+        return module
+    except InputError:
+        raise
     except ParseError as error:
         what = error.msg
         _, line, column = error.span.get_location()
@@ -130,3 +136,12 @@ def parse_module(ctx: Context, text: str, name: str = "<text>", first_line: int 
     if place is None:
         place = (first_line, 1) if parser is None else parser.place()
     raise InputError(what, where=f"{name}:{place[0]}:{place[1]}")
+
+
+def _check_defined(module: ModuleOp) -> None:
+    """`InputError` for a value that only another region defines, which xDSL leaves open."""
+    for op in module.walk():
+        for operand in op.operands:
+            if isinstance(operand, ForwardDeclaredValue):
+                name = "" if operand.name_hint is None else f" %{operand.name_hint}"
+                raise InputError(f"value{name} is used and not defined here", where=where(op))

@@ -1,5 +1,7 @@
 """Bad input: one paragraph on standard error, exit code 1, and no output that is half there."""
 
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -246,3 +248,20 @@ def test_no_output_is_left_by_a_failure(tmp_path: Path) -> None:
     assert_refused(run("npu-translate", "--mlir-to-binary", "-o", path, stdin=b"nonsense"))
     assert path.read_bytes() == b"what was there"
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("npu_opt", "--version"), ("npu_translate", "--import-onnx", str(DIGITS))],
+    ids=["version", "module"],
+)
+def test_a_full_device_as_standard_output(words: tuple[str, ...]) -> None:
+    tool, *arguments = words
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", f"npuc.tools.{tool}", *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert_refused(Outcome(done.returncode, b"", done.stderr), "standard output", "No space")

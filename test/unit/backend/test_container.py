@@ -5,6 +5,7 @@ import json
 import os
 import random
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -149,6 +150,16 @@ def test_an_interrupted_save_leaves_nothing(
         container.save(add_program(), path)
     assert os.listdir(tmp_path) == ["a.npu"]
     assert path.read_bytes() == b"before"
+
+
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with ThreadPoolExecutor(1) as pool:
+        received = pool.submit(path.read_bytes)
+        container.save(rich_program(), path)
+    assert path.is_fifo()
+    assert received.result() == container.to_bytes(rich_program())
 
 
 def test_a_wrong_program_is_not_saved(tmp_path: Path) -> None:

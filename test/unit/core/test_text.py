@@ -259,3 +259,18 @@ def test_deep_nesting_is_an_error_not_a_crash() -> None:
 @pytest.mark.parametrize("dtype", [ml_dtypes.bfloat16, np.float16])
 def test_half_constants_print_their_bytes(dtype: Any) -> None:
     assert 'dense<"0x' in print_ir(ConstantOp.of(np.ones(3, dtype)))
+
+
+def test_a_value_that_only_an_inner_region_defines() -> None:
+    text = """builtin.module {
+  func.func @main(%n: index) {
+    scf.for %i = %n to %n step %c {
+      %c = arith.constant 1 : index
+      scf.yield
+    }
+    func.return
+  }
+}"""
+    with pytest.raises(InputError, match="used and not defined") as caught:
+        parse_module(make_context(), text, "m.mlir")
+    assert caught.value.where == "m.mlir:3:5"
