@@ -146,6 +146,12 @@ def _run_onnx(request: Request, progress: Callable[[str], None]) -> Outcome:
     precision = request.precision or DEFAULT_PRECISION
     if request.target is not None:
         machines.load(request.target)  # so that a wrong name is found at every level, and at once
+    if request.strict and request.level in ("graph", "tensor"):
+        raise InputError(
+            f"--strict has no effect at the level {request.level}",
+            why="the host engine is not called above the level tile",
+            hint="use --level tile or npu_isa",
+        )
     progress("compiling")
     program: Program | None = None
     result: Result | None = None

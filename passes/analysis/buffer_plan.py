@@ -15,9 +15,10 @@ from ...dialects.core.errors import CapacityError
 from ...dialects.core.locations import position
 from ...dialects.target.machine import Machine
 from ...dialects.tile.cube import MmadOp
-from ...dialects.tile.memory import AllocOp, CopyOp, buffer_type
+from ...dialects.tile.memory import AllocOp, CopyOp, FillOp, buffer_type
 from ...dialects.tile.program import KernelOp
 from ...dialects.tile.types import round_up
+from ...dialects.tile.vector import VectorOp
 
 ALIGNMENT = {"ub": 32, "l1": 32, "l0a": 512, "l0b": 512, "l0c": 1024}
 """Bytes at which a buffer may start (fractals in L0A and L0B, accumulator fractals in L0C)."""
@@ -29,7 +30,7 @@ def pipe_of(op: Operation) -> str | None:
         return op.pipe
     if isinstance(op, MmadOp):
         return "M"
-    return "V" if op.name.startswith("tile.") and op.name != "tile.tap" else None
+    return "V" if isinstance(op, VectorOp | FillOp) else None
 
 
 def pipes_of(alloc: AllocOp) -> set[str]:

@@ -47,15 +47,8 @@ class _Operand:
         self.free = dims.m if space == "l0a" else dims.n
         self.k = dims.k
         wanted = (self.free, self.k) if space == "l0a" else (self.k, self.free)
-        self.in_memory = (
-            wanted
-            if self.axes.index(wanted[0]) < self.axes.index(wanted[1])
-            else (
-                wanted[1],
-                wanted[0],
-            )
-        )
-        self.transpose = self.in_memory != wanted
+        self.transpose = self.axes.index(wanted[0]) > self.axes.index(wanted[1])
+        self.in_memory = (wanted[1], wanted[0]) if self.transpose else wanted
         shape = tensor_type(self.value).get_shape()
         last = self.axes.index(self.in_memory[1])
         if any(size > 1 for size in shape[last + 1 :]):

@@ -4,7 +4,7 @@ In a steady loop every pipe works at once, so an iteration takes as long as its 
 buffer of two slots lets its producer and its consumer each be one iteration ahead, so it also takes
 at least half of what both need one after the other, latencies and flags included. The loops are
 nested: steps in tiles of the reduced dim in tiles. The first tile's loads and the last one's store
-are exposed. The same functions give an instruction its cycles.
+are exposed. L2 is taken as warm. The same functions give an instruction its cycles.
 """
 
 from __future__ import annotations
@@ -76,11 +76,12 @@ def estimate(
     busy = {"MTE2": load.busy, "MTE3": store.busy}
     handed_over, first = [(load, costs.Cycles(vector, 0))], load.busy + load.tail
     if geometry.contraction is not None:
-        product, first, drain = _contraction(geometry, machine, tiles, steps, cores, busy)
-        vector += drain
+        product = _contraction(geometry, machine, tiles, steps, cores, busy)
+        first = product.first
+        vector += product.drain
         issued += product.issued
         handed_over.append(
-            (costs.Cycles(product.cycles, machine.cube.drain), costs.Cycles(drain, 0))
+            (costs.Cycles(product.cycles, machine.cube.drain), costs.Cycles(product.drain, 0))
         )
     busy |= {"V": vector, "S": issued * machine.scalar.step}
     handed_over.append((costs.Cycles(vector, 0), store))
@@ -130,7 +131,7 @@ def _transfer(
     cores: int,
 ) -> costs.Cycles:
     """Cycles of moving one tile of a value."""
-    size = _itemsize(value)
+    size = element_bytes(value)
     inside = [d for d in axes if d is not None]
     last = inside[-1] if inside else None
     row_bytes = (tiles[last] if last is not None else 1) * size
@@ -146,9 +147,12 @@ def _transfer(
 
 
 class Product(NamedTuple):
-    """The contraction of one tile: cycles from its first step to its last, instructions issued."""
+    """The contraction of one tile, in cycles: before its first step, from there to its last, and
+    the drain; and the instructions issued for it."""
 
+    first: int
     cycles: int
+    drain: int
     issued: int
 
 
@@ -159,8 +163,8 @@ def _contraction(
     steps: Sequence[int],
     cores: int,
     busy: dict[str, int],
-) -> tuple[Product, int, int]:
-    """The product of one tile, the cycles before its first step, and those of the drain.
+) -> Product:
+    """The product of one tile.
 
     Adds the cycles of the pipes M, MTE1 and MTE2 for one tile to `busy`.
     """
@@ -179,7 +183,7 @@ def _contraction(
         value = dims.op.inputs[index]
         axes = geometry.space.axes_of_use(dims.op, index)
         loads.append(_transfer(geometry, machine, "gm_l1", value, axes, tiles, cores))
-        moves.append(costs.local_move(machine, path, free * step * _itemsize(value)))
+        moves.append(costs.local_move(machine, path, free * step * element_bytes(value)))
     load, move = _together(loads), _together(moves)
     dtype = element_name(tensor_type(dims.op.inputs[0]).element_type)
     mmad = costs.mmad(machine, m, step, n, dtype)
@@ -193,7 +197,7 @@ def _contraction(
     busy["M"] = mmad.busy * k_tiles * k_steps
     drain = costs.local_move(machine, "l0c_ub", m * n * 4).busy
     drain += _elementwise(machine, "single", 4, m * n)
-    return Product(k_tiles * k_period, k_tiles * issued), load.busy + load.tail, drain
+    return Product(load.busy + load.tail, k_tiles * k_period, drain, k_tiles * issued)
 
 
 def _vector_work(geometry: Geometry, machine: Machine, tiles: Sequence[int]) -> int:
@@ -205,11 +209,11 @@ def _vector_work(geometry: Geometry, machine: Machine, tiles: Sequence[int]) -> 
         elements = prod(tiles[d] for d in geometry.space.dims_of(op))
         for scalar in op.body.ops:
             if scalar.results:
-                size = max(4 if "f32" in str(v.type) else 2 for v in scalar.results)
+                size = max(itemsize(element_name(v.type)) for v in scalar.results)
                 group = "transcendental" if scalar.name.startswith("math.") else "pair"
                 cycles += _elementwise(machine, group, size, elements)
         if op.combiner is not None:
-            cycles += _elementwise(machine, "reduce_add", _itemsize(op.output), elements)
+            cycles += _elementwise(machine, "reduce_add", element_bytes(op.output), elements)
     return cycles
 
 
@@ -219,5 +223,6 @@ def _elementwise(machine: Machine, group: costs.VectorClass, size: int, elements
     return costs.vector(machine, group, size, repeat).busy
 
 
-def _itemsize(value: SSAValue) -> int:
+def element_bytes(value: SSAValue) -> int:
+    """Bytes of one element of a tensor."""
     return itemsize(element_name(tensor_type(value).element_type))

@@ -13,11 +13,11 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.core.attributes import tensor_type
 from ...dialects.core.errors import PassError
-from ...dialects.core.origins import ORIGINS, origins_on
+from ...dialects.core.origins import ORIGINS, node_of
 from ...dialects.tensor.ops import GroupOp
 from ...dialects.tensor.structured import StructuredOp
 from ...dialects.tile.memory import CopyOp, TapOp
@@ -232,11 +232,6 @@ class KernelEmitter:
                 origins,
             )
         )
-
-
-def node_of(op: Operation) -> str | None:
-    """The source node an op computes a tensor of; None for a step on the way."""
-    return next((origin.node.data for origin in origins_on(op)), None)
 
 
 def _nodes_by_op(ops: Sequence[StructuredOp]) -> dict[StructuredOp, StringAttr | None]:

@@ -8,8 +8,7 @@ from typing import ClassVar
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from ...dialects.core.attributes import element_name, tensor_type
-from ...dialects.core.dtypes import itemsize
+from ...dialects.core.errors import CapacityError
 from ...dialects.core.locations import where
 from ...dialects.target.attributes import machine_of
 from ...dialects.target.machine import Machine
@@ -21,7 +20,7 @@ from ..analysis.buffer_plan import check_capacity, peaks, plan
 from ..base import NpucPass
 from ..tile.tile_assign_depth import assign_depths, give_back
 from .convert_tensor_to_tile import SCHEDULE
-from .estimate import Candidate, estimate
+from .estimate import Candidate, element_bytes, estimate
 from .geometry import Geometry, geometry_of
 from .kernel import KernelEmitter
 
@@ -101,6 +100,14 @@ def choose(group: GroupOp, machine: Machine) -> ScheduleAttr:
     place = where(group) or "a group without a source node"
     geometry = geometry_of(group, place)
     ranked = sorted(_candidates(geometry, machine), key=_rank)
+    if not ranked:
+        raise CapacityError(
+            "not even one fractal of each factor fits the cube's memories twice",
+            where=place,
+            why=f"{machine.name} has {machine.size('l0a')}, {machine.size('l0b')}, "
+            f"{machine.size('l0c')} and {machine.size('l1')} bytes of l0a, l0b, l0c and l1",
+            hint="take a machine with larger memories",
+        )
     for candidate in ranked:
         schedule = _schedule(candidate)
         if _fits(_emit(geometry, schedule, place), machine):
@@ -140,7 +147,7 @@ def _candidates(geometry: Geometry, machine: Machine) -> Iterator[Candidate]:
     extents, kinds = geometry.space.extents, geometry.space.kinds
     contraction = geometry.contraction
     base = [1] * geometry.space.rank
-    rows, cols = [1], [1]
+    rows = [1]
     if geometry.row is not None:
         rows = _rows(extents[geometry.row], FRACTAL_ROWS if contraction else 1)
     whole = contraction is None and kinds[geometry.col] == "reduction"
@@ -182,18 +189,14 @@ def _sizes(extent: int, unit: int) -> list[int]:
 
 def _block(geometry: Geometry) -> int:
     """Columns in a 32-byte block of the narrowest result."""
-    return max(32 // _itemsize(v) for v in geometry.group.yielded)
-
-
-def _itemsize(value: object) -> int:
-    return itemsize(element_name(tensor_type(value).element_type))  # pyright: ignore[reportArgumentType]
+    return max(32 // element_bytes(v) for v in geometry.group.yielded)
 
 
 def _reduced(geometry: Geometry, machine: Machine, row: int, col: int) -> Iterator[tuple[int, int]]:
     """Step sizes and steps a tile for the reduced dim whose factors fit L0 and L1 twice."""
     dims = geometry.contraction
     assert dims is not None
-    size = max(_itemsize(v) for v in dims.op.inputs)
+    size = max(element_bytes(v) for v in dims.op.inputs)
     if max(row, col) > LARGEST_TILE or row * col * 4 > machine.size("l0c"):
         return
     extent = geometry.space.extents[dims.k]

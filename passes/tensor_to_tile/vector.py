@@ -8,7 +8,7 @@ only the tile's columns is a row spread over all rows; one that has only the row
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import AnyFloat, FloatAttr
@@ -92,12 +92,18 @@ class _Body:
         kind = type(scalar)
         if isinstance(scalar, arith.ConstantOp) and isinstance(scalar.value, FloatAttr):
             return Constant(scalar.value)
+        if isinstance(scalar, arith.ConstantOp):
+            raise PassError(
+                f"the integer constant {scalar.value} has no vector form yet",
+                where=self.kernel.where,
+                hint="make it an input of the model, or compute in floats",
+            )
         operands = [self.values[o] for o in scalar.operands]
         type_ = scalar.results[0].type
         if kind in BINARY:
             return self.binary(BINARY[kind], operands[0], operands[1], type_)
         if kind is arith.NegfOp:
-            minus_one = Constant(FloatAttr(-1.0, cast(AnyFloat, type_)))
+            minus_one = Constant(FloatAttr(-1.0, self.float_type(type_)))
             return self.binary(Binary.MUL, operands[0], minus_one, type_)
         if kind in UNARY:
             source = self.materialised(operands[0], scalar.operands[0].type)
@@ -178,8 +184,18 @@ class _Body:
         if source.spread == spread:
             return source
         zeros = self.kernel.alloc(type_, spread)
-        self.emit_op(FillOp(zeros, FloatAttr(-0.0, cast(AnyFloat, type_))))
+        self.emit_op(FillOp(zeros, FloatAttr(-0.0, self.float_type(type_))))
         return self.binary(Binary.ADD, Tile(zeros, spread), source, type_)
+
+    def float_type(self, type_: Attribute) -> AnyFloat:
+        """The type, which must be a float's: PassError for what has no integer form yet."""
+        if not isinstance(type_, AnyFloat):
+            raise PassError(
+                f"a value of type {type_} cannot be spread over a tile yet",
+                where=self.kernel.where,
+                hint="compute in floats, or expand the tensor in the model",
+            )
+        return type_
 
     def reduce(self, op: StructuredOp, source: Tile) -> Tile:
         """Reduce along the columns, which are in one piece."""

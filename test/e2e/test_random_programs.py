@@ -26,9 +26,20 @@ def assert_close(got: Sequence[Array], reference: Sequence[Array]) -> None:
 
 
 @pytest.mark.parametrize("target", ["tiny", "ascend310p"])
-@SOME
-@given(sample=programs())
-def test_all_levels_agree(target: str, sample: Sample) -> None:
+def test_all_levels_agree(target: str) -> None:
+    ran: list[bool] = []
+
+    @SOME
+    @given(sample=programs())
+    def check(sample: Sample) -> None:
+        ran.append(run_all_levels(target, sample))
+
+    check()
+    assert sum(ran) > len(ran) / 2, "most programs were refused, so little was compared"
+
+
+def run_all_levels(target: str, sample: Sample) -> bool:
+    """Compare the levels of one program; whether it ran to the end, or was refused with a hint."""
     module, arguments = sample.module, sample.arguments
     ctx, options = make_context(), Options(target, "origin")
     with np.errstate(all="ignore"):
@@ -41,7 +52,7 @@ def test_all_levels_agree(target: str, sample: Sample) -> None:
         except (PassError, UnsupportedError) as refusal:
             if not refusal.hint:
                 raise
-            return
+            return False
         program = emit_program(module, ctx.store)
         ports = program.entries[0].inputs
         result = Emulator(program, checks=True).run(
@@ -49,3 +60,4 @@ def test_all_levels_agree(target: str, sample: Sample) -> None:
         )
         outputs = [result.outputs[port.name] for port in program.entries[0].outputs]
         assert_close(outputs, reference)
+    return True
