@@ -66,7 +66,7 @@ def print_record(record: Record) -> str:
     for field, value in zip(spec.fields, operands, strict=True):
         if field.kind == "out":
             written = f"{value!r} = "
-        elif field.default is None or value != field.default:
+        elif field.default is None or value != field.default_operand:
             named.append(f"{field.name} = {_operand_text(field, value)}")
     return f"{written}{spec.mnemonic} {', '.join(named)}".rstrip()
 
@@ -184,9 +184,9 @@ def _take(
             raise _TextError(f"{spec.mnemonic} writes a register: `rN = {spec.mnemonic} ...`")
         return Reg(int(written))
     if field.name not in given:
-        if field.default is None:
+        if field.default_operand is None:
             raise _TextError(f"{field.name} is missing")
-        return field.default
+        return field.default_operand
     return _parse_operand(field, given[field.name])
 
 

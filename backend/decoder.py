@@ -89,7 +89,7 @@ def _operands(
         return floats
     if field.enum is not None:
         return _names(field, field.enum, parts[0], rows, where)
-    values = _signed(field, parts[-1])
+    values = _immediates(field, parts[-1])
     if field.kind == "imm":
         return values
     return [
@@ -126,11 +126,11 @@ def _names(
     return [enum[code] for code in codes.tolist()]
 
 
-def _signed(field: Field, column: Column) -> list[int]:
-    """Two's complement of a field that may be negative."""
+def _immediates(field: Field, column: Column) -> list[int]:
+    """The immediates of a field: its bias added, two's complement where it may be negative."""
     values: list[int] = column.tolist()
     if field.low >= 0:
-        return values
+        return [value + field.bias for value in values] if field.bias else values
     width = field.parts[-1].width
     half = 1 << (width - 1)
-    return [value - (1 << width) if value >= half else value for value in values]
+    return [value - (1 << width if value >= half else 0) + field.bias for value in values]

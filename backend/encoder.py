@@ -62,7 +62,7 @@ def part_values(field: Field, value: Operand) -> tuple[int, ...]:
         return (field.enum.index(value),)
     if field.kind == "f32":
         return (struct.unpack("<I", np.float32(value).tobytes())[0],)
-    bits = int(value) & ((1 << field.parts[-1].width) - 1)
+    bits = (int(value) - field.bias) & ((1 << field.parts[-1].width) - 1)
     return (0, bits) if field.kind == "ri" else (bits,)
 
 

@@ -1,7 +1,7 @@
 """The shape of a flat program: which words a loop holds, and whether one record is well formed.
 
-Loops and the `end` word are the only records whose meaning is where they stand, so encoder,
-decoder, assembler and emulator share what is said about them here.
+Loops, branches and the `end` word are the only records whose meaning is where they stand, so
+encoder, decoder, assembler and emulator share what is said about them here.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from ..dialects.core.errors import ProgramError
+from ..dialects.npu_isa.instructions.branches import Redirection
 from ..dialects.npu_isa.instructions.scalar import End, Loop
 from ..dialects.npu_isa.record import Addr, Operand, Record, Reg
 from ..dialects.npu_isa.spec import REGISTERS, Field, bind
@@ -68,6 +69,13 @@ def body_words(record: Record) -> int:
     return body
 
 
+def branch_target(records: Sequence[Record], index: int) -> int:
+    """The word that the branch at `index` goes to."""
+    offset = records[index].operand("offset")
+    assert isinstance(offset, int)
+    return index + offset
+
+
 def items(records: Sequence[Record], start: int, stop: int) -> Iterator[tuple[int, int]]:
     """The records of one block as (index, index after it); a loop spans its whole body."""
     index = start
@@ -81,7 +89,8 @@ def structure_fault(records: Sequence[Record]) -> tuple[int, str] | None:
     """The first word that stands in a wrong place and why, or None.
 
     A kernel ends with its only `end`; a loop's body lies within the block the loop stands in, and
-    loops nest at most `MAX_DEPTH` deep.
+    loops nest at most `MAX_DEPTH` deep.  A branch stays in its block: it goes to a record of it, or
+    to the end of a loop's body.
     """
     last = len(records) - 1
     if last < 0:
@@ -102,6 +111,25 @@ def structure_fault(records: Sequence[Record]) -> tuple[int, str] | None:
             ends.append(stop)
             if len(ends) > MAX_DEPTH:
                 return index, f"loops nest {len(ends)} deep, {MAX_DEPTH} is the most"
+    if any(issubclass(record.spec, Redirection) for record in records):
+        return _branch_fault(records, 0, len(records))
+    return None
+
+
+def _branch_fault(records: Sequence[Record], start: int, stop: int) -> tuple[int, str] | None:
+    """The first branch of a block, or of the loops in it, that leaves its block."""
+    places = [index for index, _ in items(records, start, stop)]
+    # The kernel's own block ends with `end`, which is not to be passed.
+    targets = {*places, *([stop] if stop < len(records) else [])}
+    for index, following in items(records, start, stop):
+        if issubclass(records[index].spec, Redirection):
+            target = branch_target(records, index)
+            if target not in targets:
+                return index, f"the branch goes to word {target}, which is not of the same body"
+        elif following > index + 1:
+            fault = _branch_fault(records, index + 1, following)
+            if fault:
+                return fault
     return None
 
 

@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from ...dialects.core.errors import NpucError
 from ...dialects.core.kernels.host import host_function
+from ...dialects.npu_isa.instructions.cross_core import CrossSync
 from ...dialects.target.costs import Traffic, host_call, nanoseconds
 from ...dialects.target.l2 import L2
 from ...dialects.target.machine import Machine
-from ...dialects.target.timeline import Timeline
+from ...dialects.target.timeline import ALL, SCALAR, RecordingTimeline, Timeline
 from ..program import HostTask, Kernel
-from .issue import Effect, Issued, Kind
+from .issue import Effect, Issued, Kind, moved_bytes
 from .locate import located
-from .result import NO_WORK, Event, TaskResult, Work
+from .meeting import Signals
+from .result import NO_WORK, TaskResult, Work
+from .trace import Recorder
 
 _SCALAR, _WORK, _TRANSFER = Kind.SCALAR, Kind.WORK, Kind.TRANSFER
-_SET, _WAIT = Kind.SET, Kind.WAIT
+_SET, _WAIT, _CROSS = Kind.SET, Kind.WAIT, Kind.CROSS
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a core stands: which of how many, in which kernel, with whose signals."""
+
+    kernel: Kernel
+    core: int
+    cores: int
+    signals: Signals
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,36 +42,42 @@ class _Core:
 
     cycles: int
     busy: dict[str, int]
-    events: list[Event]
 
 
 class Clock:
-    """Time of one run: starts when the host hands the program over, with a cold L2."""
+    """Time of one run: starts when the host hands the program over, with a cold L2.
 
-    def __init__(self, machine: Machine, *, trace: bool) -> None:
+    `recorder`, if there is one, is told what each pipe did when.
+    """
+
+    def __init__(self, machine: Machine, recorder: Recorder | None = None) -> None:
         self.machine = machine
         self.now = nanoseconds(machine, machine.launch.host)
         """Cycles from the start of the run to the end of the last task."""
-        self.events: list[Event] = []
-        self._trace = trace
+        self._recorder = recorder
         self._l2 = L2(machine)
-        self._tasks = 0
 
     def task(self, kernel: Kernel, logs: Sequence[Sequence[Issued]]) -> TaskResult:
         """Account for a task on `len(logs)` cores, each with what it issued, in order."""
         start = self.now
         begin = start + nanoseconds(self.machine, self.machine.launch.task)
         missed = self._settle(logs)
-        cores = [
+        kept = [0] * len(logs)
+        if self._recorder is not None:
+            kept = self._recorder.begin(kernel.name, [len(log) for log in logs])
+        signals = Signals()
+        walks = [
             self._core(
-                kernel, core, log, [Traffic(len(logs), size) for size in missed[core]], begin
+                _Place(kernel, core, len(logs), signals),
+                log,
+                [Traffic(len(logs), size) for size in missed[core]],
+                begin,
+                kept[core],
             )
             for core, log in enumerate(logs)
         ]
+        cores = _in_turns(walks)
         self.now = begin + max(core.cycles for core in cores)
-        self._tasks += 1
-        for core in cores:
-            self.events += core.events
         return TaskResult(
             kernel=kernel.name,
             start=start,
@@ -73,7 +94,8 @@ class Clock:
         traffic = sum(tensor.nbytes for tensor in (*task.args, task.result))
         running = host_call(host_function(task.function).operations(arguments), traffic)
         self.now = start + nanoseconds(self.machine, self.machine.launch.task) + running
-        self._tasks += 1
+        if self._recorder is not None:
+            self._recorder.skip()
         return TaskResult(
             kernel=f"host {task.function}",
             start=start,
@@ -90,7 +112,7 @@ class Clock:
         cores of such a round share its bytes equally: when all load the same, whoever comes first
         fetches it, and all wait for it.
         """
-        transfers = [[issued.gm for issued in log if issued.gm is not None] for log in logs]
+        transfers = [[issued.gm for issued in log if issued.kind is _TRANSFER] for log in logs]
         missed: list[list[int]] = [[] for _ in logs]
         for turn in range(max(map(len, transfers))):
             cores = [core for core, own in enumerate(transfers) if turn < len(own)]
@@ -99,36 +121,65 @@ class Clock:
                 missed[core].append((size + place) // len(cores))
         return missed
 
-    def _access(self, effect: Effect) -> int:
+    def _access(self, effects: tuple[Effect, ...]) -> int:
         """Let L2 see one transfer; bytes between it and DRAM."""
-        _, start, row_bytes, rows, stride = effect.shape
-        return self._l2.access(start, row_bytes, rows, stride, write=effect.mode == "w")
+        missed = 0
+        for mode, (_, start, row_bytes, rows, stride) in effects:
+            missed += self._l2.access(start, row_bytes, rows, stride, write=mode == "w")
+        return missed
 
     def _core(
         self,
-        kernel: Kernel,
-        core: int,
+        place: _Place,
         log: Sequence[Issued],
         traffic: Sequence[Traffic],
         begin: int,
-    ) -> _Core:
-        """One core's time; `traffic` is that of its transfers, in order."""
-        timeline = Timeline(self.machine, start=begin, trace=self._trace)
+        kept: int,
+    ) -> Generator[None, None, _Core]:
+        """One core's time; `traffic` is that of its transfers, in order, and `kept` the number of
+        instructions to record.  Yields when it waits for another core."""
+        recording = RecordingTimeline(self.machine, start=begin) if kept else None
+        timeline = recording or Timeline(self.machine, start=begin)
         misses = iter(traffic)
         issued = log[0]
         try:
-            for issued in log:
-                self._advance(timeline, issued, misses)
+            if recording is not None:
+                for recording.number in range(kept):
+                    issued = log[recording.number]
+                    if issued.kind is _CROSS:
+                        yield from self._cross(recording, issued, place)
+                    else:
+                        self._advance(recording, issued, misses)
+                recording.stop()
+            for issued in islice(log, kept, None):
+                if issued.kind is _CROSS:
+                    yield from self._cross(timeline, issued, place)
+                else:
+                    self._advance(timeline, issued, misses)
             end = timeline.finish()
         except NpucError as error:
             if error.where:
                 raise
-            raise located(error, kernel, issued.word, core) from error
-        events = [
-            Event(self._tasks, core, span.pipe, span.start, span.end, span.done, span.label)
-            for span in timeline.trace or ()
-        ]
-        return _Core(end - begin, timeline.busy(), events)
+            raise located(error, place.kernel, issued.word, place.core) from error
+        if recording is not None and self._recorder is not None:
+            self._recorder.add(place.core, recording.spans, log)
+        return _Core(end - begin, timeline.busy())
+
+    def _cross(self, timeline: Timeline, issued: Issued, place: _Place) -> Iterator[None]:
+        """Give the timeline an instruction that orders cores; yields until its signals are set."""
+        spec, o, machine = issued.spec, issued.operands, self.machine
+        assert issubclass(spec, CrossSync)
+        if spec.drains:
+            timeline.barrier(ALL)
+        given = spec.signals(o, place.core, place.cores, machine)
+        if given:
+            at = timeline.cross_set(issued.pipe) + spec.delay(machine)
+            place.signals.post(given, at, sys.maxsize)
+        wanted = spec.awaits(o, place.core, place.cores, machine)
+        while place.signals.missing(wanted):
+            yield
+        if wanted:
+            timeline.cross_wait(issued.pipe, max(place.signals.take(wanted)))
 
     def _advance(self, timeline: Timeline, issued: Issued, traffic: Iterator[Traffic]) -> None:
         """Give one instruction to the timeline."""
@@ -139,14 +190,30 @@ class Clock:
             cycles = issued.cycles
             if kind is _TRANSFER:
                 cycles = issued.spec.cycles(issued.operands, self.machine, next(traffic))
-            label = f"{issued.spec.mnemonic} @{issued.word}" if self._trace else ""
-            timeline.issue(issued.pipe, cycles.busy, cycles.tail, label)
+            if issued.pipe == SCALAR:
+                timeline.scalar(cycles.busy + cycles.tail)
+            else:
+                timeline.issue(issued.pipe, cycles.busy, cycles.tail)
         elif kind is _SET:
             timeline.set_flag(issued.operands.src, issued.operands.dst, issued.operands.id)
         elif kind is _WAIT:
             timeline.wait_flag(issued.operands.src, issued.operands.dst, issued.operands.id)
         else:
             timeline.barrier(issued.operands.pipe)
+
+
+def _in_turns(walks: Sequence[Generator[None, None, _Core]]) -> list[_Core]:
+    """Let each go on until it waits, again and again until all are through; what they give."""
+    found: dict[int, _Core] = {}
+    while len(found) < len(walks):
+        for number, walk in enumerate(walks):
+            if number in found:
+                continue
+            try:
+                next(walk)
+            except StopIteration as through:
+                found[number] = through.value
+    return [found[number] for number in range(len(walks))]
 
 
 def _work(logs: Sequence[Sequence[Issued]], missed: int) -> Work:
@@ -161,17 +228,6 @@ def _work(logs: Sequence[Sequence[Issued]], missed: int) -> Work:
             o = issued.operands
             macs += o.m * o.k * o.n * times
         else:
-            for path, size in _paths(issued):
+            for path, size in moved_bytes(issued):
                 moved[path] += size * times
     return Work(counts.total(), macs, dict(sorted(moved.items())), missed)
-
-
-def _paths(issued: Issued) -> list[tuple[str, int]]:
-    """The paths between memories an instruction moves bytes on, and how many it reads for it."""
-    targets = {effect.shape.space for effect in issued.effects if effect.mode == "w"}
-    return [
-        (f"{effect.shape.space}_{target}", effect.shape.bytes)
-        for effect in issued.effects
-        for target in targets
-        if effect.mode == "r" and effect.shape.space != target
-    ]

@@ -8,15 +8,19 @@ addresses in GM are left out of that key, because they hardly ever repeat.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from operator import itemgetter
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
+from ...dialects.npu_isa.instructions.branches import Redirection
+from ...dialects.npu_isa.instructions.cross_core import CrossSync
 from ...dialects.npu_isa.instructions.scalar import Loop
 from ...dialects.npu_isa.record import Addr, Record, Reg
+from ...dialects.npu_isa.spec import bind
 from ...dialects.target.machine import Machine
 from ..program import Kernel
-from ..structure import items
+from ..structure import branch_target, items, known_values
 from .core import CoreState
 from .issue import Issued, Resolver
 
@@ -34,6 +38,13 @@ class Code:
         self.machine = machine
         self.registers = 1 + max(map(_highest_register, kernel.records), default=0)
         """Registers the kernel names: their highest number and one."""
+        known = [(r.spec, bind(r.spec, known_values(r))) for r in kernel.records]
+        self.is_joint = any(issubclass(spec, CrossSync) for spec, _ in known)
+        """Whether its cores wait for each other."""
+        self.is_ordered = any(spec.atomic(operands) is not None for spec, operands in known)
+        """Whether the order of its cores may show in values: they combine what they store."""
+        self.certain = certain_work(kernel.records)
+        """By the word of each loop, what an iteration takes off the budget at least."""
         self._root = self._block(0, len(kernel.records))
 
     def run(self, core: CoreState) -> None:
@@ -42,21 +53,37 @@ class Code:
             step(core)
 
     def _block(self, start: int, stop: int) -> tuple[Step, ...]:
+        """The steps of a block; one that runs them as its branches say if it has any."""
         records = self.kernel.records
-        return tuple(
-            self._loop(index, following) if records[index].spec is Loop else self._step(index)
-            for index, following in items(records, start, stop)
-        )
+        places = [index for index, _ in items(records, start, stop)]
+        steps: list[Callable[[CoreState], bool | None]] = []
+        targets: dict[int, int] = {}
+        for place, (index, following) in enumerate(items(records, start, stop)):
+            spec = records[index].spec
+            if issubclass(spec, Redirection):
+                steps.append(self._branch(index, spec))
+                targets[place] = bisect_left(places, branch_target(records, index))
+            else:
+                steps.append(self._loop(index, following) if spec is Loop else self._step(index))
+        if not targets:
+            return cast(tuple[Step, ...], tuple(steps))
+        return (_branching(steps, targets, [*places, stop]),)
+
+    def _branch(self, word: int, spec: type[Redirection]) -> Callable[[CoreState], bool]:
+        """A branch: whether it is taken."""
+        return branch_step(Resolver(self.kernel, word, self.machine), spec)
 
     def _step(self, word: int) -> Step:
         """One record: log what is issued, then execute it."""
         resolver = Resolver(self.kernel, word, self.machine)
         execute = resolver.spec.execute
         if resolver.is_scalar:
-            return _scalar(resolver, execute)
-        if not resolver.registers and resolver.gm_register is None:
+            return scalar_step(resolver)
+        if issubclass(resolver.spec, CrossSync):
+            return _cross(lookup_of(resolver))
+        if is_static(resolver):
             return _static(resolver.whole(()), execute)
-        lookup = _moving(resolver) if resolver.gm_register is not None else _kept(resolver)
+        lookup = lookup_of(resolver)
 
         def step(core: CoreState) -> None:
             issued = lookup(core.regs)
@@ -72,21 +99,70 @@ class Code:
         assert isinstance(count, int)
         test = Resolver(self.kernel, word, self.machine).scalar()
         body = self._block(word + 1, stop)
-        words = stop - word
+        words, work = stop - word, self.certain[word]
         from_register = isinstance(count, Reg)
         iv_number, count_number = int(iv), int(count)
 
         def loop(core: CoreState) -> None:
             log = core.log
-            for iteration in range(core.regs[count_number] if from_register else count_number):
+            trips = core.regs[count_number] if from_register else count_number
+            log(test)
+            core.check_budget(trips, work)
+            for iteration in range(trips):
                 core.spend(words)
-                log(test)
                 core.regs[iv_number] = iteration
                 for step in body:
                     step(core)
-            log(test)
+                log(test)
 
         return loop
+
+
+def certain_work(records: Sequence[Record]) -> dict[int, int]:
+    """By the word of each loop, the instructions of one iteration that are taken off the budget
+    whatever happens: its own, and those of the loops in it that run a known number of times and
+    that no branch may skip."""
+    work: dict[int, int] = {}
+
+    def loops(start: int, stop: int) -> int:
+        """The certain work of the loops of a block."""
+        total, is_certain = 0, True
+        for word, following in items(records, start, stop):
+            record = records[word]
+            if issubclass(record.spec, Redirection):
+                is_certain = False
+            if record.spec is Loop:
+                work[word] = following - word + loops(word + 1, following)
+                count = record.operand("count")
+                if is_certain and isinstance(count, int) and not isinstance(count, Reg):
+                    total += max(count, 0) * work[word]
+        return total
+
+    loops(0, len(records))
+    return work
+
+
+def _branching(
+    steps: Sequence[Callable[[CoreState], bool | None]],
+    targets: dict[int, int],
+    words: Sequence[int],
+) -> Step:
+    """Steps that run one after the other but where one of `targets` is taken; `words` says at which
+    word each stands, and where the block ends.  Words run again are taken off the budget."""
+    count = len(steps)
+
+    def run(core: CoreState) -> None:
+        place = 0
+        while place < count:
+            if not steps[place](core):
+                place += 1
+                continue
+            target = targets[place]
+            if target <= place:
+                core.spend(words[place + 1] - words[target])
+            place = target
+
+    return run
 
 
 def _highest_register(record: Record) -> int:
@@ -104,9 +180,20 @@ def _static(issued: Issued, execute: Callable[..., None]) -> Step:
     return step
 
 
-def _scalar(resolver: Resolver, execute: Callable[..., None]) -> Step:
+def branch_step(resolver: Resolver, spec: type[Redirection]) -> Callable[[CoreState], bool]:
+    """A branch: logs it, and says whether it is taken."""
+    issued, get = resolver.scalar(), _getter(resolver.registers)
+
+    def step(core: CoreState) -> bool:
+        core.log(issued)
+        return spec.taken(resolver.operands(get(core.regs)))
+
+    return step
+
+
+def scalar_step(resolver: Resolver) -> Step:
     """Work of the issuing thread: only its time is logged, operands matter to nothing else."""
-    issued = resolver.scalar()
+    issued, execute = resolver.scalar(), resolver.spec.execute
     get = _getter(resolver.registers)
     operands_of = resolver.operands
     kept: dict[Any, Any] = {}
@@ -122,6 +209,30 @@ def _scalar(resolver: Resolver, execute: Callable[..., None]) -> Step:
         execute(core, operands)
 
     return step
+
+
+def _cross(lookup: Callable[[list[int]], Issued]) -> Step:
+    """Order between cores: logged when it is issued, then carried out with the others."""
+
+    def step(core: CoreState) -> None:
+        issued = lookup(core.regs)
+        core.log(issued)
+        core.meet(issued)
+
+    return step
+
+
+def is_static(resolver: Resolver) -> bool:
+    """Whether what is issued is always the same."""
+    return not resolver.registers and resolver.gm_register is None
+
+
+def lookup_of(resolver: Resolver) -> Callable[[list[int]], Issued]:
+    """What is issued, by the registers: of anything but scalar work."""
+    if is_static(resolver):
+        issued = resolver.whole(())
+        return lambda regs: issued
+    return _kept(resolver) if resolver.gm_register is None else _moving(resolver)
 
 
 def _kept(resolver: Resolver) -> Callable[[list[int]], Issued]:

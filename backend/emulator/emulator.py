@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping, Sequence
+from random import Random
 from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
 from ...dialects.core.kernels.host import host_function
 from ...dialects.npu_isa.spec import Footprint
-from ..program import HostTask, Kernel, Program, Task
+from ..program import Entry, HostTask, Kernel, Program, Task
 from .blas import single_threaded_blas
 from .checks.bounds import Bounds
 from .checks.monitor import Monitor
@@ -20,12 +21,16 @@ from .clock import Clock
 from .code import Code
 from .cores import Cores
 from .image import GmImage, check_inputs
+from .interleave import PROGRAM_ORDER, seed_of
 from .issue import Issued
 from .locate import located
 from .result import Result, TaskResult
+from .thread import ThreadCode
+from .trace import NO_TRACE, TRACE_LIMIT, Recorder
 
-BUDGET = 100_000_000
-"""Instructions in loops that a core may issue in a task."""
+BUDGET = 10_000_000
+"""Instructions in loops that a core may issue in a task: hundreds of times what a large layer has,
+and less than half a minute of scalar work on a common host."""
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
@@ -37,6 +42,8 @@ class _Run(NamedTuple):
     cores: Cores
     clock: Clock
     monitor: Monitor | None
+    chance: Random | None
+    """What decides about the order, unless that is program order."""
 
 
 class Emulator:
@@ -46,13 +53,17 @@ class Emulator:
       first finding is raised; with `collect`, those that a run can go on after are gathered in the
       result.
     - `race_check`: with `checks`, also flags and races; false for programs that have no flags yet.
-    - `trace`: record when each instruction ran.
+    - `trace`: record when each instruction ran, of at most `trace_limit` of them.
     - `threads`: host threads for the cores of a task; by default one a host processor, one with
       checks.  BLAS uses one thread during a run.
     - `budget`: instructions in loops a core may issue in a task, so that every program ends.
+    - `schedule`: `program` runs each core in program order, an instruction taking effect when it is
+      issued; `random:SEED` in some other order that flags and barriers allow (see `interleave`).
+      A correct program gives the same either way.  Checks follow program order, so that with them
+      a program runs twice.
 
-    A core runs its kernel in program order: an instruction takes effect when it is issued.  When it
-    would have run is worked out afterwards.  GM not written by anyone holds zeros.
+    When an instruction would have run is worked out afterwards, whatever the schedule.  GM not
+    written by anyone holds zeros.
     """
 
     def __init__(
@@ -63,18 +74,22 @@ class Emulator:
         race_check: bool = True,
         collect: bool = False,
         trace: bool = False,
+        trace_limit: int = TRACE_LIMIT,
         threads: int | None = None,
         budget: int = BUDGET,
+        schedule: str = PROGRAM_ORDER,
     ) -> None:
+        self._seed = seed_of(schedule)
         program.check(physical=False)
         self.program = program
         self._checks = checks
         self._races = race_check
         self._collect = collect
-        self._trace = trace
+        self._trace_limit = trace_limit if trace else None
         self._threads = 1 if checks else threads or os.cpu_count() or 1
         self._budget = budget
         self._code: dict[str, Code] = {}
+        self._words: dict[str, ThreadCode] = {}
         self._bounds = Bounds(program)
         self._images: list[GmImage] = []
         self._lock = threading.Lock()
@@ -88,16 +103,42 @@ class Emulator:
         called = self.program.entry(entry)
         check_inputs(called, inputs)
         report = CheckReport(collect=self._collect)
-        image = self._take_image()
-        for tensor in called.inputs:
-            image.store(tensor, inputs[tensor.name])
-        clock = Clock(self.program.machine, trace=self._trace)
+        recorder = None
+        if self._trace_limit is not None:
+            names = {task.kernel for task in called.tasks if isinstance(task, Task)}
+            recorder = Recorder(names, self._trace_limit)
         monitor = None
         if self._checks:
             monitor = Monitor(self.program, called, races=self._races, report=report)
+            if self._seed is not None:
+                self._run(called, inputs, Clock(self.program.machine), monitor, None)
+                monitor = None
+        clock = Clock(self.program.machine, recorder)
+        tasks, outputs = self._run(called, inputs, clock, monitor, self._seed)
+        return Result(
+            machine=self.program.machine,
+            outputs=outputs,
+            cycles=clock.now,
+            tasks=tasks,
+            trace=NO_TRACE if recorder is None else recorder.trace,
+            report=report,
+        )
+
+    def _run(
+        self,
+        called: Entry,
+        inputs: Arrays,
+        clock: Clock,
+        monitor: Monitor | None,
+        seed: int | None,
+    ) -> tuple[tuple[TaskResult, ...], dict[str, npt.NDArray[Any]]]:
+        """Run all tasks, in program order or by a seed; what they did, and the outputs."""
+        image = self._take_image()
+        for tensor in called.inputs:
+            image.store(tensor, inputs[tensor.name])
         threads = Cores(self.program.machine, image.memory, self._threads, self._budget)
         with single_threaded_blas(), threads as cores:
-            run = _Run(image, cores, clock, monitor)
+            run = _Run(image, cores, clock, monitor, None if seed is None else Random(seed))
             tasks = tuple(
                 self._task(task, run) if isinstance(task, Task) else self._host_task(task, run)
                 for task in called.tasks
@@ -107,19 +148,16 @@ class Emulator:
         with self._lock:
             # Only after a run that went well: what a wrong one wrote is not known.
             self._images.append(image)
-        return Result(
-            machine=self.program.machine,
-            outputs=outputs,
-            cycles=clock.now,
-            tasks=tasks,
-            trace=tuple(clock.events),
-            report=report,
-        )
+        return tasks, outputs
 
     def _task(self, task: Task, run: _Run) -> TaskResult:
         """Values first, core by core or in threads; then the time of all cores together."""
         kernel = self.program.kernels[task.kernel]
-        logs = run.cores.run(self._code_of(kernel), task, run.monitor)
+        code = self._code_of(kernel)
+        if run.chance is None:
+            logs = run.cores.run(code, task, run.monitor)
+        else:
+            logs = run.cores.run_interleaved(self._words_of(code), task, run.chance)
         if run.monitor is not None:
             run.monitor.finish_task()
         self._note_stores(kernel, logs, run.image)
@@ -143,8 +181,9 @@ class Emulator:
         """Tell the image what was written.  Constants stay from run to run, so none may be."""
         for core, log in enumerate(logs):
             for issued in log:
-                if issued.gm is not None and issued.gm.mode == "w":
-                    shape = issued.gm.shape
+                for mode, shape in issued.gm:
+                    if mode == "r":
+                        continue
                     fault = self._bounds.constant_hit(shape)
                     if fault:
                         raise located(fault, kernel, issued.word, core)
@@ -156,6 +195,13 @@ class Emulator:
             if code is None:
                 code = self._code[kernel.name] = Code(kernel, self.program.machine)
             return code
+
+    def _words_of(self, code: Code) -> ThreadCode:
+        with self._lock:
+            words = self._words.get(code.kernel.name)
+            if words is None:
+                words = self._words[code.kernel.name] = ThreadCode(code)
+            return words
 
     def _take_image(self) -> GmImage:
         with self._lock:

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Literal, NamedTuple, TypeAlias
 
 from ...dialects.core.errors import BoundsError, ExecutionError
+from ...dialects.npu_isa.instructions.cross_core import CrossSync
 from ...dialects.npu_isa.instructions.sync import Barrier, SetFlag, WaitFlag
 from ...dialects.npu_isa.record import Addr, Operand, Reg
 from ...dialects.npu_isa.spec import Access, Field, Footprint, Instruction, Operands, Pipe
@@ -28,6 +29,7 @@ class Kind(Enum):
     SET = "set"
     WAIT = "wait"
     BARRIER = "barrier"
+    CROSS = "cross"
 
 
 _KINDS: dict[type[Instruction], Kind] = {
@@ -35,6 +37,13 @@ _KINDS: dict[type[Instruction], Kind] = {
     WaitFlag: Kind.WAIT,
     Barrier: Kind.BARRIER,
 }
+
+
+def kind_of(spec: type[Instruction]) -> Kind:
+    """What the clock does with an instruction that is neither scalar work nor a GM transfer."""
+    return Kind.CROSS if issubclass(spec, CrossSync) else _KINDS.get(spec, Kind.WORK)
+
+
 _QUEUES = {Kind.SET: "src", Kind.WAIT: "dst"}
 """The operand that names the pipe in whose queue a flag instruction waits."""
 _UNKNOWN = Cycles(0, 0)
@@ -51,7 +60,7 @@ class Issued(NamedTuple):
     """An instruction as it leaves the scalar thread.
 
     `word` is its index in the kernel and `pipe` the queue it waits in.  `cycles` is left 0 for
-    a transfer from or to GM, whose time depends on what L2 holds; `gm` is its range there.
+    a transfer from or to GM, whose time depends on what L2 holds; `gm` are its ranges there.
     """
 
     word: int
@@ -61,7 +70,21 @@ class Issued(NamedTuple):
     pipe: Pipe
     cycles: Cycles
     effects: tuple[Effect, ...]
-    gm: Effect | None
+    gm: tuple[Effect, ...]
+
+
+def moved_bytes(issued: Issued) -> list[tuple[str, int]]:
+    """The paths between memories (`gm_ub`, ...) an instruction moves bytes on, and how many it
+    reads for it; a product moves none."""
+    if issued.pipe == "M":
+        return []
+    targets = {effect.shape.space for effect in issued.effects if effect.mode == "w"}
+    return [
+        (f"{effect.shape.space}_{target}", effect.shape.bytes)
+        for effect in issued.effects
+        for target in targets
+        if effect.mode == "r" and effect.shape.space != target
+    ]
 
 
 class Transfer(NamedTuple):
@@ -70,7 +93,7 @@ class Transfer(NamedTuple):
 
     values: tuple[int | float | str | None, ...]
     local: tuple[Effect, ...]
-    gm: Access
+    gm: tuple[Access, ...]
 
 
 class Resolver:
@@ -107,7 +130,8 @@ class Resolver:
     @property
     def is_scalar(self) -> bool:
         """Whether the scalar thread does the work itself: nothing is queued, no memory touched."""
-        return self.spec.pipe == "S" and self.spec not in _KINDS
+        own = self.spec.pipe == "S" and kind_of(self.spec) is Kind.WORK
+        return own and not any(field.kind == "addr" for field in self.spec.fields)
 
     def operands(self, values: Values) -> Operands:
         """Operands of scalar work, which takes whatever its registers hold."""
@@ -120,32 +144,34 @@ class Resolver:
         """Scalar work as the clock sees it, which does not depend on operands."""
         operands = self.spec.Operands(*self._values)
         cycles = self.spec.cycles(operands, self.machine)
-        return Issued(self.word, Kind.SCALAR, self.spec, operands, "S", cycles, (), None)
+        return Issued(self.word, Kind.SCALAR, self.spec, operands, "S", cycles, (), ())
 
     def whole(self, values: Values) -> Issued:
         """Anything but scalar work and GM transfers.  Raises BoundsError for a misaligned address
         and ExecutionError for a register value the instruction does not take."""
         operands = self._checked(values)
-        kind = _KINDS.get(self.spec, Kind.WORK)
+        kind = kind_of(self.spec)
         queue = _QUEUES.get(kind)
         pipe = self.spec.pipe if queue is None else getattr(operands, queue)
+        if issubclass(self.spec, CrossSync):
+            pipe = self.spec.queue(operands)
         effects = tuple(
             Effect(access.mode, access.at(getattr(operands, access.field)))
             for access in self.spec.footprints(operands, self.machine)
         )
         cycles = self.spec.cycles(operands, self.machine)
-        return Issued(self.word, kind, self.spec, operands, pipe, cycles, effects, None)
+        return Issued(self.word, kind, self.spec, operands, pipe, cycles, effects, ())
 
     def prepare(self, values: Values) -> Transfer:
         """A GM transfer as far as it does not depend on the address; raises as `whole`."""
         operands = self._checked(values)
         gm_name = self.spec.fields[self._gm_index].name
         accesses = self.spec.footprints(operands, self.machine)
-        (gm,) = (access for access in accesses if access.field == gm_name)
+        gm = tuple(access for access in accesses if access.field == gm_name)
         local = tuple(
             Effect(access.mode, access.at(getattr(operands, access.field)))
             for access in accesses
-            if access is not gm
+            if access.field != gm_name
         )
         names = (field.name for field in self.spec.fields)
         return Transfer(tuple(getattr(operands, name) for name in names), local, gm)
@@ -156,10 +182,8 @@ class Resolver:
         address = base + self._gm_offset
         values = transfer.values
         operands = self.spec.Operands(*values[:index], address, *values[index + 1 :])
-        mode, shape = transfer.gm.mode, transfer.gm.shape
-        start = shape.start + address
-        gm = Effect(mode, Footprint("gm", start, shape.row_bytes, shape.rows, shape.stride))
-        effects = (*transfer.local, gm)
+        gm = tuple(Effect(access.mode, access.at(address)) for access in transfer.gm)
+        effects = (*transfer.local, *gm)
         kind, pipe = Kind.TRANSFER, self.spec.pipe
         return Issued(self.word, kind, self.spec, operands, pipe, _UNKNOWN, effects, gm)
 
@@ -183,7 +207,7 @@ class Resolver:
                     where=describe(self._kernel, self.word),
                     why=f"{field.name} = {value} is not a multiple of {field.align} bytes",
                 )
-        else:
+        elif not field.wide:
             fault = field.check(value)
             if fault:
                 what = f"{self.spec.mnemonic} takes no such value"

@@ -11,20 +11,7 @@ import numpy.typing as npt
 from ...dialects.target import costs
 from ...dialects.target.machine import Machine
 from .checks.report import CheckReport
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """A stretch of one pipe's time, in cycles from the start of the run: `label` in [start, end),
-    its result complete at `done`.  `word` is the instruction's index in its kernel."""
-
-    task: int
-    core: int
-    pipe: str
-    start: int
-    end: int
-    done: int
-    label: str
+from .trace import Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +84,7 @@ class Result:
     outputs: Mapping[str, npt.NDArray[Any]]
     cycles: int
     tasks: tuple[TaskResult, ...]
-    trace: tuple[Event, ...]
+    trace: Trace
     report: CheckReport
 
     @property

@@ -8,6 +8,8 @@ from typing import NamedTuple
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..core.errors import InternalError
+from .conditional import IfOp
+from .instructions.branches import OPPOSITE, Branch, Jump
 from .instructions.scalar import Loop, SAdd, SMov, SSub
 from .ops import InstrOp
 from .record import Record, Reg
@@ -68,6 +70,8 @@ class _Walker:
                 self._emit(op, Record(op.spec, op.record_operands(self.number)))
             elif isinstance(op, LoopOp):
                 self._loop(op)
+            elif isinstance(op, IfOp):
+                self._branch(op)
             elif not isinstance(op, YieldOp):
                 raise InternalError(f"{op.name} is no instruction")
 
@@ -91,6 +95,32 @@ class _Walker:
         self.records[start] = Record(Loop, (iteration, trips, body))
         for result, register in zip(op.results, carried, strict=True):
             self._numbers[result] = register
+
+    def _branch(self, op: IfOp) -> None:
+        """A branch to the second body where the condition does not hold, the first body, a jump
+        over the second one unless it is empty, the second body."""
+        lhs, rhs = (self.number(v) if isinstance(v, SSAValue) else v for v in (op.lhs, op.rhs))
+        results = [self.number(result) for result in op.results]
+        then, otherwise = op.bodies
+        start = len(self.records)
+        opposite = OPPOSITE[op.condition.data]
+        self._emit(op, Record(Branch, (opposite, lhs, rhs, 0)))
+        self._body(op, then, results)
+        jump = len(self.records)
+        self._emit(op, Record(Jump, (0,)))
+        self._body(op, otherwise, results)
+        if len(self.records) == jump + 1:
+            del self.records[jump], self.ops[jump]
+            second = jump
+        else:
+            second = jump + 1
+            self.records[jump] = Record(Jump, (len(self.records) - jump,))
+        self.records[start] = Record(Branch, (opposite, lhs, rhs, second - start))
+
+    def _body(self, op: IfOp, body: Block, results: Sequence[Reg]) -> None:
+        self.block(body)
+        yielded = [self.number(value) for value in op.yielded(body)]
+        self._moves(op, list(zip(results, yielded, strict=True)))
 
     def _moves(self, op: Operation, pairs: Sequence[tuple[Reg, Reg]]) -> None:
         """Copy every (target, source) pair as if at once.

@@ -60,6 +60,8 @@ class Core(Protocol):
     l0b: Memory
     l0c: Memory
     ub: Memory
+    bt: Memory
+    fb: Memory
     regs: list[int]
     """Scalar registers, signed 64-bit values."""
     core_id: int

@@ -34,6 +34,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..core.errors import InternalError
 from . import instructions
+from .instructions.branches import Redirection
 from .instructions.scalar import End, Loop, Scalar
 from .record import Addr, Operand, Reg
 from .spec import Field, Instruction, Operands
@@ -164,7 +165,7 @@ class InstrOp(IRDLOperation):
         """Print the operands, then a physical result, then other attributes."""
         separator = " "
         for field, value in self.items():
-            if field.default is not None and value == field.default:
+            if field.default is not None and value == field.default_operand:
                 continue
             printer.print_string(f"{separator}{field.name} = ")
             print_operand(printer, value)
@@ -215,7 +216,10 @@ def _pack(
     registers: list[SSAValue] = []
     payloads: list[Payload] = []
     for field in inputs:
-        value = values.get(field.name, field.default)
+        default = field.default_operand
+        if isinstance(default, Addr):
+            default = Address(None, default.offset)
+        value = values.get(field.name, default)
         if value is None:
             raise InternalError(f"{spec.mnemonic} is built without {field.name}")
         if isinstance(value, SSAValue):
@@ -279,6 +283,8 @@ def make_op(spec: type[Instruction]) -> type[InstrOp]:
 
 
 OPS: dict[type[Instruction], type[InstrOp]] = {
-    spec: make_op(spec) for spec in instructions.OPCODES.values() if spec is not Loop
+    spec: make_op(spec)
+    for spec in instructions.OPCODES.values()
+    if spec is not Loop and not issubclass(spec, Redirection)
 }
-"""Op class of each instruction; a loop is `structure.LoopOp`."""
+"""Op class of each instruction; a loop is `structure.LoopOp`, branches are `conditional.IfOp`."""

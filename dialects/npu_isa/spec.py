@@ -11,23 +11,25 @@ split is `Field.parts`:
 |---|---|---|
 | `imm` | value; an enum is its index | `int`, or `str` for an enum |
 | `ri` | 1 mode bit (1 = register), max(width, 6) of register or value | `Reg` or `int` |
-| `addr` on chip | 1 mode bit (1 = register), 6 of register, 24 of byte offset | `Addr` |
+| `addr` on chip | 1 mode bit (1 = register), 6 of register, `width` or 24 of byte offset | `Addr` |
 | `addr` in gm | 6 bits of register, 32 of byte offset | `Addr` with a register |
 | `in`, `out` | 6 bits of register | `Reg` |
 | `f32` | 32 bits, IEEE | `float` |
 
-A value whose `min` is negative is in two's complement.
+A value whose `min` is negative is in two's complement.  A value with a `bias` is held less that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 from ..core.errors import InternalError
 from ..target.costs import RESIDENT, Cycles, Traffic
+from .effects import Access, Effects, Footprint, Space, UndefinedUse, use
 from .record import Addr, Operand, Reg
+from .registry import enter
 
 if TYPE_CHECKING:
     from ..target.machine import Machine
@@ -41,10 +43,8 @@ CHIP_OFFSET_BITS = 24
 GM_OFFSET_BITS = 32
 
 Kind = Literal["imm", "ri", "addr", "in", "out", "f32"]
-Space = Literal["gm", "l1", "l0a", "l0b", "l0c", "ub"]
-Pipe = Literal["S", "V", "M", "MTE1", "MTE2", "MTE3"]
-PIPES: tuple[Pipe, ...] = ("S", "V", "M", "MTE1", "MTE2", "MTE3")
-SPACES: tuple[Space, ...] = ("gm", "l1", "l0a", "l0b", "l0c", "ub")
+Pipe = Literal["S", "V", "M", "MTE1", "MTE2", "MTE3", "FIX"]
+PIPES: tuple[Pipe, ...] = ("S", "V", "M", "MTE1", "MTE2", "MTE3", "FIX")
 
 
 class Part(NamedTuple):
@@ -63,7 +63,9 @@ class Field:
     offsets have widths of their own, see `parts`).  `unit` says what one step of the value is.
     `min` and `max` bound an immediate.  `enum` lists the names of an enumerated immediate; new
     names are only appended.  `space` and `align` (bytes) belong to addresses.  `default` is the
-    value an assembly text may leave out.
+    value an assembly text may leave out.  `bias` is the immediate that bits of 0 stand for: a field
+    appended to an instruction with a default other than 0 has it, so that older words mean that.
+    With `wide` a register may hold any number, whatever the range of the immediate.
     """
 
     name: str
@@ -76,6 +78,8 @@ class Field:
     space: Space | None = None
     align: int = 1
     default: int | float | str | None = None
+    bias: int = 0
+    wide: bool = False
     lo: int = -1
 
     @property
@@ -91,9 +95,21 @@ class Field:
         return (1 << (self.width - (1 if self.low < 0 else 0))) - 1
 
     @property
+    def default_operand(self) -> Addr | int | float | str | None:
+        """The operand a text may leave out, or None: for an address its offset, without a base."""
+        if self.kind == "addr" and isinstance(self.default, int):
+            return Addr(None, self.default)
+        return self.default
+
+    @property
     def takes_register(self) -> bool:
         """Whether the operand may be, or hold, a register."""
         return self.kind in ("ri", "addr", "in", "out")
+
+    @property
+    def offset_bits(self) -> int:
+        """Bits of the byte offset of an address."""
+        return GM_OFFSET_BITS if self.space == "gm" else self.width or CHIP_OFFSET_BITS
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -106,13 +122,13 @@ class Field:
         if self.kind == "addr" and self.space == "gm":
             return (
                 Part("reg", self.lo, REGISTER_BITS),
-                Part("offset", self.lo + REGISTER_BITS, GM_OFFSET_BITS),
+                Part("offset", self.lo + REGISTER_BITS, self.offset_bits),
             )
         if self.kind == "addr":
             return (
                 Part("mode", self.lo, 1),
                 Part("reg", self.lo + 1, REGISTER_BITS),
-                Part("offset", self.lo + 1 + REGISTER_BITS, CHIP_OFFSET_BITS),
+                Part("offset", self.lo + 1 + REGISTER_BITS, self.offset_bits),
             )
         if self.kind in ("in", "out"):
             return (Part("reg", self.lo, REGISTER_BITS),)
@@ -183,7 +199,7 @@ class Field:
                 return wrong
         elif self.space == "gm":
             return f"{self.name} takes an address in gm, which needs a register"
-        width = GM_OFFSET_BITS if self.space == "gm" else CHIP_OFFSET_BITS
+        width = self.offset_bits
         high = (1 << width) - 1
         if not 0 <= value.offset <= high:
             return self._range(f"{self.name} offset", value.offset, 0, high, width)
@@ -205,41 +221,6 @@ def layout(*fields: Field) -> tuple[Field, ...]:
     return tuple(placed)
 
 
-class Footprint(NamedTuple):
-    """Bytes touched in one memory: `rows` runs of `row_bytes`, `stride` bytes apart."""
-
-    space: Space
-    start: int
-    row_bytes: int
-    rows: int = 1
-    stride: int = 0
-
-    @property
-    def end(self) -> int:
-        """First byte after the last one touched."""
-        if self.rows == 0 or self.row_bytes == 0:
-            return self.start
-        return self.start + (self.rows - 1) * self.stride + self.row_bytes
-
-    @property
-    def bytes(self) -> int:
-        """Bytes touched, a byte touched twice counted twice."""
-        return self.rows * self.row_bytes
-
-
-class Access(NamedTuple):
-    """One effect on memory: the address field it goes through, read or write, and the bytes
-    relative to the address in that field."""
-
-    field: str
-    mode: Literal["r", "w"]
-    shape: Footprint
-
-    def at(self, address: int) -> Footprint:
-        """The bytes touched when the field holds `address`."""
-        return self.shape._replace(start=self.shape.start + address)
-
-
 class Operands:
     """Operands of one instruction by field name, ready to execute.
 
@@ -253,6 +234,10 @@ class Operands:
     def __init__(self, *values: float | str | None) -> None:
         for name, value in zip(self.__slots__, values, strict=True):
             setattr(self, name, value)
+
+    def changed(self, **values: float | str | None) -> Self:
+        """The same operands but for `values`, by field name."""
+        return type(self)(*(values.get(name, getattr(self, name)) for name in self.__slots__))
 
     if TYPE_CHECKING:
 
@@ -274,12 +259,16 @@ class Instruction:
     """The published instruction this one restates, with its limits."""
     feature: ClassVar[str | None] = None
     """Machine feature the instruction always needs; see `features` for those of its operands."""
+    moves: ClassVar[bool] = False
+    """Whether it only moves bits, and fills what it pads with zeros."""
     Operands: ClassVar[type[Operands]]
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if "opcode" in cls.__dict__:
-            _register(cls)
+            names = tuple(field.name for field in cls.fields)
+            enter(cls, OPCODE_BITS, WORD_BITS)
+            cls.Operands = type(f"{cls.__name__}Operands", (Operands,), {"__slots__": names})
 
     @classmethod
     def field(cls, name: str) -> Field:
@@ -314,6 +303,15 @@ class Instruction:
         return ()
 
     @classmethod
+    def atomic(cls, o: Operands) -> str | None:
+        """For a store that combines with what is in GM, in one step: how and in which type.
+
+        Two of the same kind may meet in any order.
+        """
+        del o
+        return None
+
+    @classmethod
     def reads(cls, o: Operands, machine: Machine) -> tuple[Footprint, ...]:
         """Bytes read, at absolute addresses."""
         return cls._touched(o, machine, "r")
@@ -336,54 +334,24 @@ class Instruction:
         raise InternalError("an instruction without execute", why=repr((core, o)))
 
     @classmethod
+    def follow(cls, shadow: Core, core: Core, o: Operands, effects: Effects) -> UndefinedUse | None:
+        """Carry out on `shadow` (see `effects`) what the instruction is about to do on `core`:
+        bytes that lack a value give results that lack one, or are an error, which is returned.
+
+        An instruction that moves bits moves those of the shadow.  For any other, what it reads has
+        to be defined, unless its class knows better.
+        """
+        if cls.moves:
+            cls.execute(shadow, o)
+            return None
+        del core
+        return use(shadow, effects)
+
+    @classmethod
     def cycles(cls, o: Operands, machine: Machine, traffic: Traffic = RESIDENT) -> Cycles:
         """Cycles on the instruction's pipe.  `traffic` describes the GM side of a move: how many
         cores share the chip's bandwidth and how many bytes miss in L2."""
         raise InternalError("an instruction without cycles", why=repr((o, machine, traffic)))
-
-
-_BY_OPCODE: dict[int, type[Instruction]] = {}
-_BY_MNEMONIC: dict[str, type[Instruction]] = {}
-
-
-def _register(spec: type[Instruction]) -> None:
-    """Check a finished specification and enter it in the tables."""
-    name = spec.mnemonic
-    taken = _BY_OPCODE.get(spec.opcode) or _BY_MNEMONIC.get(name)
-    if taken is not None:
-        raise InternalError(
-            f"{name} and {taken.mnemonic} share an opcode or a mnemonic",
-            why=f"opcode {spec.opcode:#x}",
-        )
-    if not 0 <= spec.opcode < 1 << OPCODE_BITS:
-        raise InternalError(f"{name}: opcode {spec.opcode} needs more than {OPCODE_BITS} bits")
-    for required in ("execute", "cycles"):
-        if next(c for c in spec.__mro__ if required in c.__dict__) is Instruction:
-            raise InternalError(f"{name} does not define {required}")
-    used = (1 << OPCODE_BITS) - 1
-    for field in spec.fields:
-        mask = ((1 << field.bits) - 1) << field.lo
-        if field.lo < 0 or used & mask:
-            raise InternalError(f"{name}: field {field.name} overlaps another")
-        used |= mask
-    if used.bit_length() > WORD_BITS:
-        raise InternalError(f"{name} needs {used.bit_length()} bits of {WORD_BITS}")
-    names = tuple(field.name for field in spec.fields)
-    if len(set(names)) != len(names):
-        raise InternalError(f"{name} has two fields of one name")
-    spec.Operands = type(f"{spec.__name__}Operands", (Operands,), {"__slots__": names})
-    _BY_OPCODE[spec.opcode] = spec
-    _BY_MNEMONIC[name] = spec
-
-
-def by_opcode() -> dict[int, type[Instruction]]:
-    """Every defined instruction by opcode; complete once `instructions` is imported."""
-    return dict(sorted(_BY_OPCODE.items()))
-
-
-def by_mnemonic() -> dict[str, type[Instruction]]:
-    """Every defined instruction by mnemonic, in opcode order."""
-    return {spec.mnemonic: spec for spec in by_opcode().values()}
 
 
 def bind(spec: type[Instruction], values: Sequence[float | str | None]) -> Operands:

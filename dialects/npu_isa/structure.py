@@ -18,7 +18,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import HasParent, IsolatedFromAbove, IsTerminator, SymbolOpInterface
+from xdsl.traits import IsolatedFromAbove, IsTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from .instructions.scalar import End, Loop
@@ -236,14 +236,20 @@ class LoopOp(IRDLOperation):
 
 @irdl_op_definition
 class YieldOp(IRDLOperation):
-    """Ends the body of a loop: what the carried registers become."""
+    """Ends the body of a loop, or a branch: what the carried registers, or the results, become."""
 
     name = "npu_isa.yield"
     carried = var_operand_def(RegType)
-    traits = traits_def(IsTerminator(), HasParent(LoopOp))
+    traits = traits_def(IsTerminator())
 
     def __init__(self, carried: Sequence[SSAValue]) -> None:
         super().__init__(operands=[carried])
+
+    def verify_(self) -> None:
+        """It stands in a loop or a branch."""
+        parent = self.parent_op()
+        if parent is None or parent.name not in ("npu_isa.loop", "npu_isa.if"):
+            raise VerifyException("npu_isa.yield ends the body of npu_isa.loop or npu_isa.if")
 
     @classmethod
     def parse(cls, parser: Parser) -> YieldOp:
@@ -286,8 +292,8 @@ def _print_carried(printer: Printer, argument: BlockArgument, init: SSAValue) ->
 
 
 def instructions_of(block: Block) -> Iterator[Operation]:
-    """Every instruction and loop of `block` and of the loops in it, in program order."""
+    """Every instruction, loop and branch of `block` and of those in it, in program order."""
     for op in block.ops:
         yield op
-        if isinstance(op, LoopOp):
-            yield from instructions_of(op.body.block)
+        for region in op.regions:
+            yield from instructions_of(region.block)

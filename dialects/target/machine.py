@@ -44,11 +44,58 @@ FEATURES = {
     "nd2nz": "loads from GM to L1 that turn rows into fractals",
     "pad_copy": "copies between GM and UB of any number of bytes",
     "load2d_block": "loads from L1 to L0 of several rows of fractals at once",
+    "load3d": "loads from L1 to L0A of the windows of a convolution (im2col)",
+    "load3d_c0_stride": "im2col loads of channel blocks any distance apart",
     "brcb": "filling one block with each element of a vector",
     "cube_bf16": "bf16 operands of the matrix unit",
     "cube_f32": "f32 operands of the matrix unit",
+    "cube_i8": "8-bit integer operands of the matrix unit",
+    "bias_table": "products that start from a row of biases",
+    "fixpipe": "a drain of results from L0C to GM and L1 with a pipe of its own",
+    "fixpipe_ub": "the same drain to UB",
+    "l0c_ub_deq": "scaling integer results on the way from L0C to UB",
+    "nz2nd": "stores from UB to GM that turn fractals into rows",
+    "ub_l1": "moves from UB to L1",
+    "l1_ub": "moves from L1 to UB",
+    "l1_gm": "moves from L1 to GM",
+    "fill_l1": "filling L1 with a value",
+    "fill_l0": "filling L0A and L0B with a value",
+    "atomic_f32": "atomic stores of f32",
+    "atomic_f16": "atomic stores of f16",
+    "atomic_bf16": "atomic stores of bf16",
+    "atomic_i32": "atomic stores of i32",
+    "atomic_i16": "atomic stores of i16",
+    "atomic_i8": "atomic stores of i8",
+    "atomic_minmax": "atomic stores of the larger or smaller value",
+    "cross_core": "flags between cores",
+    "sync_gm": "synchronisation of cores through GM",
+    "convert_910b": "conversions of bf16 and i16 on the vector unit",
+    "convert_any": "conversions between any two element types in one step",
+    "convert_saturation": "choosing what saturates in a conversion",
+    "round_f32": "rounding f32 to integers that stay f32",
+    "compare_scalar": "comparing a vector with a scalar",
+    "select_ub": "selecting by bits that lie in UB",
+    "vector_gather": "gathering elements of UB by their offsets",
+    "vector_gather_block": "gathering blocks of UB by their offsets",
+    "vector_scatter": "scattering elements over UB by their offsets",
+    "vector_compress": "keeping the elements of a vector that a mask picks",
+    "vector_sort": "sorting and merging records of 8 bytes",
+    "vector_prelu": "a slope for each element of a leaky relu",
+    "compare_integers": "comparing vectors of integers",
 }
 """Every feature an instruction may need, in words."""
+
+_NEEDED_PATHS = {
+    "bias_table": ("l1_bt",),
+    "fixpipe": ("l0c_gm", "l0c_l1", "l1_fb"),
+    "fixpipe_ub": ("l0c_ub", "l1_fb"),
+    "ub_l1": ("ub_l1",),
+    "l1_ub": ("l1_ub",),
+    "l1_gm": ("l1_gm",),
+}
+"""Paths that have to be described for a feature."""
+_NEEDED_MEMORIES = {"bias_table": "bt", "fixpipe": "fb", "fixpipe_ub": "fb"}
+"""Memories that must not be empty for a feature."""
 
 BUILTIN_FOLDER = Path(__file__).parent / "machines"
 
@@ -216,7 +263,10 @@ class _Reader:
     def section(self, section: type, table: object, name: str, facts: dict[str, Fact]) -> Any:
         """An instance of `section` from `table`; adds every value to `facts`."""
         fields = dataclasses.fields(section)
-        table = self.keys(table, {f.name for f in fields}, name)
+        given = set(cast(Mapping[str, Any], table)) if isinstance(table, Mapping) else set[str]()
+        # What has a default may be left out: not every machine has it.
+        fields = [f for f in fields if f.name in given or f.default is dataclasses.MISSING]
+        table = self.keys(cast(object, table), {f.name for f in fields}, name)
         values: dict[str, Any] = {}
         for f in fields:
             dotted = f"{name}.{f.name}"
@@ -224,7 +274,7 @@ class _Reader:
                 facts[dotted] = self.fact(table[f.name], dotted, f.metadata)
                 values[f.name] = facts[dotted].value
             else:
-                inner = NESTED[str(f.type)]
+                inner = NESTED[str(f.type).removesuffix(" | None")]
                 values[f.name] = self.section(inner, table[f.name], dotted, facts)
         return section(**values)
 
@@ -296,3 +346,16 @@ class _Reader:
             raise self.fail("l2.size is not a multiple of l2.page")
         if machine.cube.depth_f32 > machine.cube.depth_b16:
             raise self.fail("cube.depth_f32 is larger than cube.depth_b16")
+        self.check_features(machine)
+
+    def check_features(self, machine: Machine) -> None:
+        """A feature comes with what its instructions cost and the memory they need."""
+        for feature in machine.features:
+            for path in _NEEDED_PATHS.get(feature, ()):
+                if getattr(machine.paths, path) is None:
+                    raise self.fail(f"features.{feature} needs paths.{path}")
+            space = _NEEDED_MEMORIES.get(feature)
+            if space is not None and not machine.size(space):
+                raise self.fail(f"features.{feature} needs memory.{space}")
+        if "cross_core" in machine.features and machine.sync.cross is None:
+            raise self.fail("features.cross_core needs sync.cross")

@@ -12,24 +12,49 @@ already known: no event queue is needed and the result is exact.  All times are 
 from __future__ import annotations
 
 from collections import deque
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from ..core.errors import DeadlockError, FlagError
 from .machine import Machine
 
 SCALAR = "S"
 ALL = "ALL"
-PIPES = ("S", "V", "M", "MTE1", "MTE2", "MTE3")
+PIPES = ("S", "V", "M", "MTE1", "MTE2", "MTE3", "FIX")
+"""Every pipe a machine may have."""
+_DRAINS = ("fixpipe", "fixpipe_ub")
+
+
+def pipes_of(machine: Machine) -> tuple[str, ...]:
+    """The pipes of a machine; FIX is that of the drain some parts have."""
+    drain = any(feature in machine.features for feature in _DRAINS)
+    return PIPES if drain else PIPES[:-1]
+
+
+SpanKind = Literal["work", "scalar", "set", "wait", "barrier"]
 
 
 class Span(NamedTuple):
-    """A stretch of one pipe's time: work in [start, end), complete at `done`."""
+    """A stretch [start, end) of one pipe's time, that of so many `instructions`; those of a
+    pipe never overlap.
+
+    - `work`: the pipe worked, the result was complete at `done`.
+    - `scalar`: the scalar thread worked without a pause, on its own or issuing.
+    - `set`, `wait`: a flag was set at `done`, or waited for until then. Both have the number of
+      their pair as `flag`. Setting is work for the scalar thread, and none for a pipe.
+    - `barrier`: the pipe, or the scalar thread, waited for everything before it, or for other
+      cores.
+
+    `first` is the number of the first instruction in program order.
+    """
 
     pipe: str
+    kind: SpanKind
     start: int
     end: int
     done: int
-    label: str
+    first: int
+    instructions: int = 1
+    flag: int | None = None
 
 
 class _Pipe:
@@ -50,17 +75,15 @@ class _Pipe:
 class Timeline:
     """Clocks of one core.
 
-    Call the methods in program order.  `trace` collects a `Span` for each piece of work and each
-    wait that waited.
+    Call the methods in program order.
     """
 
-    def __init__(self, machine: Machine, *, start: int = 0, trace: bool = False) -> None:
+    def __init__(self, machine: Machine, *, start: int = 0) -> None:
         self._machine = machine
         self._now = start
         self._scalar_busy = 0
-        self._pipes = {name: _Pipe(start) for name in PIPES if name != SCALAR}
+        self._pipes = {name: _Pipe(start) for name in pipes_of(machine) if name != SCALAR}
         self._flags: dict[tuple[str, str, int], int] = {}
-        self.trace: list[Span] | None = [] if trace else None
 
     @property
     def now(self) -> int:
@@ -72,17 +95,14 @@ class Timeline:
         self._now += cycles
         self._scalar_busy += cycles
 
-    def issue(self, pipe: str, busy: int, tail: int = 0, label: str = "") -> int:
+    def issue(self, pipe: str, busy: int, tail: int = 0) -> int:
         """Give `pipe` work that keeps it busy and is complete `tail` cycles later; its start."""
         clock = self._pipes[pipe]
         start = self._enqueue(clock)
         end = start + busy
         clock.free = end
         clock.busy += busy
-        done = end + tail
-        clock.done = max(clock.done, done)
-        if self.trace is not None:
-            self.trace.append(Span(pipe, start, end, done, label))
+        clock.done = max(clock.done, end + tail)
         return start
 
     def set_flag(self, src: str, dst: str, event: int) -> None:
@@ -123,8 +143,28 @@ class Timeline:
             start = self._enqueue(clock)
             clock.free = max(start, at) + cost
             clock.done = max(clock.done, clock.free)
-        if self.trace is not None and at > start:
-            self.trace.append(Span(dst, start, at, at, f"wait for {src} {event}"))
+
+    def cross_set(self, pipe: str) -> int:
+        """Set a flag of other cores once all earlier work of `pipe` is complete; when that is."""
+        cost = self._machine.sync.set_flag
+        if pipe == SCALAR:
+            self.scalar(self._machine.scalar.step + cost)
+            return self._now
+        clock = self._pipes[pipe]
+        clock.free = self._enqueue(clock) + cost
+        clock.done = max(clock.done, clock.free)
+        return clock.done
+
+    def cross_wait(self, pipe: str, at: int) -> None:
+        """Hold `pipe` until `at`, when the other cores have set what it waits for."""
+        cost = self._machine.sync.wait_flag
+        if pipe == SCALAR:
+            self.scalar(self._machine.scalar.step)
+            self._now = max(self._now, at) + cost
+            return
+        clock = self._pipes[pipe]
+        clock.free = max(self._enqueue(clock), at) + cost
+        clock.done = max(clock.done, clock.free)
 
     def barrier(self, pipe: str) -> None:
         """Let `pipe` finish what it was given before it takes more; `ALL` also holds the thread."""
@@ -164,3 +204,122 @@ class Timeline:
         start = max(clock.free, self._now)
         queue.append(start)
         return start
+
+
+class RecordingTimeline(Timeline):
+    """A timeline that keeps what it was told about as `spans`, those of each pipe in order.
+
+    Set `number` to that of the instruction before each call.
+    """
+
+    def __init__(self, machine: Machine, *, start: int = 0) -> None:
+        super().__init__(machine, start=start)
+        self.number = 0
+        self.spans: list[Span] = []
+        self._recording = True
+        self._stretch: Span | None = None
+        """Work of the scalar thread that may go on."""
+        self._open: dict[tuple[str, str, int], int] = {}
+        """Numbers of the flags that are set."""
+        self._pairs = 0
+
+    def stop(self) -> None:
+        """Record no more; times go on."""
+        self._end_stretch()
+        self._recording = False
+
+    def scalar(self, cycles: int) -> None:
+        """As the base."""
+        self._worked(cycles)
+        super().scalar(cycles)
+
+    def issue(self, pipe: str, busy: int, tail: int = 0) -> int:
+        """As the base."""
+        start = super().issue(pipe, busy, tail)
+        self._record(pipe, "work", start, start + busy, start + busy + tail)
+        return start
+
+    def set_flag(self, src: str, dst: str, event: int) -> None:
+        """As the base."""
+        before = self._now
+        if src == SCALAR:
+            self._end_stretch()
+        super().set_flag(src, dst, event)
+        self._pairs += 1
+        self._open[src, dst, event] = self._pairs
+        at = self._flags[src, dst, event]
+        if src == SCALAR:
+            self._stretch = None  # what `scalar` has begun is the span of the set itself
+            self._record(src, "set", before, at, at, self._pairs)
+        else:
+            free = self._pipes[src].free
+            self._record(src, "set", free - self._machine.sync.set_flag, free, at, self._pairs)
+
+    def wait_flag(self, src: str, dst: str, event: int) -> None:
+        """As the base."""
+        at = self._flags.get((src, dst, event), 0)
+        super().wait_flag(src, dst, event)
+        pair = self._open.pop((src, dst, event))
+        cost = self._machine.sync.wait_flag
+        if dst == SCALAR:
+            start = self._now - cost if self._stretch is None else self._stretch.end
+            self._end_stretch()
+            self._record(dst, "wait", start, self._now, at, pair)
+        else:
+            clock = self._pipes[dst]
+            self._record(dst, "wait", clock.starts[-1], clock.free, at, pair)
+
+    def cross_wait(self, pipe: str, at: int) -> None:
+        """As the base."""
+        before = self._now
+        super().cross_wait(pipe, at)
+        if pipe == SCALAR:
+            start = before if self._stretch is None else self._stretch.end
+            self._end_stretch()
+            self._record(SCALAR, "barrier", start, self._now, self._now)
+        else:
+            clock = self._pipes[pipe]
+            self._record(pipe, "barrier", clock.starts[-1], clock.free, clock.free)
+
+    def barrier(self, pipe: str) -> None:
+        """As the base."""
+        super().barrier(pipe)
+        if pipe == ALL:
+            start = self._now if self._stretch is None else self._stretch.end
+            self._end_stretch()
+            self._record(SCALAR, "barrier", start, self._now, self._now)
+        else:
+            clock = self._pipes[pipe]
+            self._record(pipe, "barrier", clock.starts[-1], clock.free, clock.free)
+
+    def finish(self) -> int:
+        """As the base."""
+        self._end_stretch()
+        return super().finish()
+
+    def _enqueue(self, clock: _Pipe) -> int:
+        self._worked(self._machine.scalar.step)
+        return super()._enqueue(clock)
+
+    def _record(
+        self, pipe: str, kind: SpanKind, start: int, end: int, done: int, flag: int | None = None
+    ) -> None:
+        if self._recording:
+            self.spans.append(Span(pipe, kind, start, end, done, self.number, 1, flag))
+
+    def _worked(self, cycles: int) -> None:
+        """The scalar thread works from now on; what follows without a pause is one span."""
+        if not self._recording:
+            return
+        now, last = self._now, self._stretch
+        if last is not None and last.end == now:
+            count = self.number - last.first + 1
+            self._stretch = last._replace(end=now + cycles, done=now + cycles, instructions=count)
+            return
+        self._end_stretch()
+        self._stretch = Span(SCALAR, "scalar", now, now + cycles, now + cycles, self.number)
+
+    def _end_stretch(self) -> None:
+        if self._stretch is not None:
+            self.spans.append(self._stretch)
+            self._stretch = None

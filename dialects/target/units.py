@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from ..core.errors import InternalError
+
 
 def quantity(unit: str, low: int, high: int) -> Any:
     """A field of a section: an integer in `unit` between `low` and `high`."""
@@ -34,12 +36,17 @@ class MemorySizes:
     l0b: int = quantity("bytes", 512, 1 << 24)
     l0c: int = quantity("bytes", 1024, 1 << 24)
     ub: int = quantity("bytes", 512, 1 << 24)
+    bt: int = quantity("bytes", 0, 1 << 16)
+    """The table of biases, of parts that have one."""
+    fb: int = quantity("bytes", 0, 1 << 13)
+    """The parameters of the drain, of parts with one of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class CubeUnit:
     """The matrix unit: 16 x depth x 16 multiply-adds a cycle."""
 
+    depth_b8: int = quantity("elements of k a cycle", 1, 1024)
     depth_b16: int = quantity("elements of k a cycle", 1, 1024)
     depth_f32: int = quantity("elements of k a cycle", 1, 1024)
     setup: int = quantity("cycles", 0, 10_000)
@@ -49,6 +56,8 @@ class CubeUnit:
 
     def depth(self, dtype: str) -> int:
         """Elements along k a cycle takes, for operands of `dtype`."""
+        if dtype in ("i8", "ui8"):
+            return self.depth_b8
         return self.depth_f32 if dtype == "f32" else self.depth_b16
 
 
@@ -73,6 +82,18 @@ class VectorUnit:
     reduce_add: VectorCost
     reduce_max: VectorCost
     convert: VectorCost
+    logic: VectorCost
+    compare: VectorCost
+    multiply_add: VectorCost
+    block_reduce: VectorCost
+    transpose: VectorCost
+    gather: VectorCost
+    gather_block: VectorCost
+    compress: VectorCost
+    sort: VectorCost
+    merge: VectorCost
+    count_mode: int = quantity("cycles", 0, 10_000)
+    """What counter mode adds to an instruction."""
 
     def group(self, name: str) -> VectorCost:
         """The class called `name`."""
@@ -99,7 +120,7 @@ class GmPath:
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """Every path data takes."""
+    """Every path data takes; None for one the machine lacks."""
 
     gm_l1: GmPath
     gm_ub: GmPath
@@ -107,14 +128,27 @@ class Paths:
     l1_l0a: LocalPath
     l1_l0b: LocalPath
     l0c_ub: LocalPath
+    ub_l1: LocalPath | None = None
+    l1_ub: LocalPath | None = None
+    l1_gm: GmPath | None = None
+    l1_bt: LocalPath | None = None
+    l1_fb: LocalPath | None = None
+    l0c_l1: LocalPath | None = None
+    l0c_gm: GmPath | None = None
 
     def gm(self, name: str) -> GmPath:
-        """The GM path called `name`."""
-        return cast(GmPath, getattr(self, name))
+        """The GM path called `name`; InternalError if the machine lacks it."""
+        return cast(GmPath, self._path(name))
 
     def local(self, name: str) -> LocalPath:
-        """The on-chip path called `name`."""
-        return cast(LocalPath, getattr(self, name))
+        """The on-chip path called `name`; InternalError if the machine lacks it."""
+        return cast(LocalPath, self._path(name))
+
+    def _path(self, name: str) -> GmPath | LocalPath:
+        path = cast(GmPath | LocalPath | None, getattr(self, name))
+        if path is None:
+            raise InternalError(f"cycles of a move on the path {name}, which the machine lacks")
+        return path
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +182,19 @@ class Dram:
 
 
 @dataclass(frozen=True, slots=True)
+class CrossCore:
+    """Flags between cores: counters that the cores of a task set and wait for."""
+
+    ids: int = quantity("ids", 1, 16)
+    most: int = quantity("sets", 1, 255)
+    """Highest value of a counter."""
+    group: int = quantity("cores", 1, 64)
+    """Cores in a group; the first of them leads it."""
+    latency: int = quantity("cycles", 0, 100_000)
+    """From a set on one core until another core sees it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Sync:
     """Flags and barriers."""
 
@@ -155,6 +202,8 @@ class Sync:
     set_flag: int = quantity("cycles", 0, 10_000)
     wait_flag: int = quantity("cycles", 0, 10_000)
     barrier: int = quantity("cycles", 0, 10_000)
+    cross: CrossCore | None = None
+    """Flags between cores, of parts that have them in hardware."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +214,8 @@ class ScalarUnit:
     """One scalar instruction, or issuing one instruction to a pipe."""
     branch: int = quantity("cycles", 1, 10_000)
     """The test and branch of a loop iteration."""
+    access: int = quantity("cycles", 1, 10_000)
+    """A load from UB or a store to it; one to or from GM takes the latency of the path besides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,5 +242,5 @@ SECTIONS: dict[str, type] = {
     "launch": Launch,
 }
 """The sections of a description, beside its head and its features."""
-NESTED: dict[str, type] = {t.__name__: t for t in (VectorCost, LocalPath, GmPath)}
+NESTED: dict[str, type] = {t.__name__: t for t in (VectorCost, LocalPath, GmPath, CrossCore)}
 """Sections within sections, by name."""

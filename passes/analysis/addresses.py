@@ -20,10 +20,11 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Block, SSAValue
 
+from ...dialects.npu_isa.conditional import IfOp
 from ...dialects.npu_isa.instructions.scalar import quotient, remainder
 from ...dialects.npu_isa.ops import InstrOp
 from ...dialects.npu_isa.spec import Operands
-from ...dialects.npu_isa.structure import KernelOp, LoopOp
+from ...dialects.npu_isa.structure import KernelOp, LoopOp, instructions_of
 from ...dialects.target.machine import Machine
 from .affine import UNBOUNDED, Affine, Interval, Modulo, Symbol
 from .dependences import ARGUMENT, STEP, Loop, MemoryAccess, Statement
@@ -60,6 +61,7 @@ class _Builder:
         self.machine = machine
         self.model = KernelModel()
         self._position = 0
+        self._unknown = 0
 
     def block(self, block: Block, loop: Loop | None) -> None:
         """Walk a body."""
@@ -71,8 +73,10 @@ class _Builder:
                 self._loop(op, statement)
             elif isinstance(op, InstrOp):
                 if op.results:
-                    self.model.values[op.results[0]] = self._value(op)
+                    self.model.values[op.results[0]] = self._value(op, loop)
                 self.model.accesses += self._accesses(op, statement)
+            elif isinstance(op, IfOp):
+                self._branch(op, loop)
             statement.end = self._position - STEP
 
     def known(self, value: SSAValue | int) -> Affine:
@@ -99,7 +103,23 @@ class _Builder:
         # The end of the loop is a position of its own, after its last statement.
         self._position += STEP
 
-    def _value(self, op: InstrOp) -> Affine:
+    def _branch(self, op: IfOp, loop: Loop | None) -> None:
+        """The registers of both bodies, which hold scalar work only; results may be anything."""
+        for inner in (inner for body in op.bodies for inner in instructions_of(body)):
+            for result in inner.results:
+                self.model.values[result] = self._anything(loop)
+        for result in op.results:
+            self.model.values[result] = self._anything(loop)
+
+    def _anything(self, loop: Loop | None) -> Affine:
+        """A value of its own of which nothing is known."""
+        self._unknown += 1
+        inside = frozenset[int]() if loop is None else loop.around
+        return Affine.of(Symbol(("unknown", self._unknown), _ANYTHING, inside))
+
+    def _value(self, op: InstrOp, loop: Loop | None) -> Affine:
+        if any(isinstance(value, tuple) for value in op.values):
+            return self._anything(loop)
         operands = [self.known(v) for v in op.values if isinstance(v, SSAValue | int)]
         rule = _RULES.get(op.spec.mnemonic)
         if rule is not None:

@@ -12,6 +12,7 @@ from xdsl.rewriter import Rewriter
 
 from ...dialects.core.errors import PassError
 from ...dialects.core.locations import where
+from ...dialects.npu_isa.conditional import IfOp
 from ...dialects.npu_isa.instructions.scalar import SMov
 from ...dialects.npu_isa.ops import InstrOp, build
 from ...dialects.npu_isa.spec import REGISTERS
@@ -55,7 +56,7 @@ class NpuIsaAllocateRegistersPass(NpucPass):
     }
     ```
 
-    Assumes: instructions are structured by loops only; argument i arrives in register i.
+    Assumes: loops and branches are the only structure; argument i arrives in register i.
 
     Algorithm, for each kernel:
 
@@ -167,10 +168,24 @@ class _Numbering:
             if isinstance(op, LoopOp):
                 self._loop(op, position)
                 continue
+            if isinstance(op, IfOp):
+                self._branch(op, position)
+                continue
             for operand in op.operands:
                 self.use(operand, position)
             for result in op.results:
                 self.define([result], position + 1)
+
+    def _branch(self, op: IfOp, position: int) -> None:
+        """Results are open through both bodies, each of which writes them at its end."""
+        for operand in op.operands:
+            self.use(operand, position)
+        for result in op.results:
+            self.define([result], position + 1)
+        for body in op.bodies:
+            self.block(body)
+        for result in op.results:
+            self.use(result, self._position)
 
     def _loop(self, op: LoopOp, position: int) -> None:
         for value in op.inits:

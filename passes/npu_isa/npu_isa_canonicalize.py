@@ -11,6 +11,8 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from ...dialects.core.errors import PassError
 from ...dialects.core.locations import where
 from ...dialects.core.origins import move_location
+from ...dialects.npu_isa.conditional import IfOp
+from ...dialects.npu_isa.instructions.branches import Branch
 from ...dialects.npu_isa.instructions.scalar import Loop, Scalar, SDiv, SMov, SRem
 from ...dialects.npu_isa.ops import Address, InstrOp, Value, build
 from ...dialects.npu_isa.record import Addr, Reg
@@ -153,6 +155,8 @@ class _Rebuilder:
         for op in old.ops:
             if isinstance(op, LoopOp):
                 self._loop(op)
+            elif isinstance(op, IfOp):
+                self._branch(op)
             elif isinstance(op, YieldOp):
                 self._emit(op, YieldOp([self._register(op, v) for v in op.operands]))
             elif isinstance(op, InstrOp) and issubclass(op.spec, Scalar):
@@ -179,7 +183,28 @@ class _Rebuilder:
         self._body(op.body.block)
         new = LoopOp(count, inits, Region(self._close()), [r.type for r in op.results])
         self._emit(op, new)
-        for before, after in zip(op.results, new.results, strict=True):
+        self._replace(op, new)
+
+    def _branch(self, op: IfOp) -> None:
+        """A branch with both bodies rebuilt; what they share with each other goes before it."""
+        numbers: list[SSAValue | int] = []
+        for name, value in (("lhs", op.lhs), ("rhs", op.rhs)):
+            found = self._operand(op, Branch.field(name), value)
+            assert isinstance(found, (SSAValue, int))
+            numbers.append(found)
+        bodies: list[Region] = []
+        for body in op.bodies:
+            self._open(body)
+            self._body(body)
+            bodies.append(Region(self._close()))
+        lhs, rhs = numbers
+        types = [result.type for result in op.results]
+        new = IfOp(op.condition.data, lhs, rhs, (bodies[0], bodies[1]), types)
+        self._emit(op, new)
+        self._replace(op, new)
+
+    def _replace(self, old: Operation, new: Operation) -> None:
+        for before, after in zip(old.results, new.results, strict=True):
             after.name_hint = before.name_hint
             self._now[before] = after
 
@@ -236,7 +261,9 @@ class _Rebuilder:
 
     def _instruction(self, op: InstrOp) -> None:
         values = {field.name: self._operand(op, field, value) for field, value in op.items()}
-        self._emit(op, build(op.spec, values))
+        new = build(op.spec, values)
+        self._emit(op, new)
+        self._replace(op, new)
 
     def _operand(self, op: Operation, field: Field, value: Value) -> Value:
         """The operand of a field, with numbers and sums folded into it where it has room."""

@@ -11,7 +11,9 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from ...dialects.core.errors import PassError
 from ...dialects.core.locations import where
+from ...dialects.npu_isa.conditional import IfOp
 from ...dialects.npu_isa.instructions import MNEMONICS
+from ...dialects.npu_isa.instructions.scalar import Scalar
 from ...dialects.npu_isa.instructions.sync import Barrier, SetFlag, WaitFlag
 from ...dialects.npu_isa.ops import InstrOp, Value, build
 from ...dialects.npu_isa.spec import Instruction
@@ -137,6 +139,21 @@ def _check_unsynchronised(kernel: KernelOp) -> None:
                 where=where(op),
                 why=f"it has a {op.name}",
                 hint="run npu-isa-insert-sync once, on instructions without flags and barriers",
+            )
+        if isinstance(op, IfOp):
+            _check_scalar(kernel, op)
+
+
+def _check_scalar(kernel: KernelOp, branch: IfOp) -> None:
+    """PassError for anything but scalar work in a branch: its flags would depend on the condition
+    too."""
+    for op in (inner for body in branch.bodies for inner in instructions_of(body)):
+        if isinstance(op, InstrOp) and not issubclass(op.spec, Scalar):
+            raise PassError(
+                f"kernel @{kernel.sym_name.data} cannot be ordered by flags",
+                where=where(op),
+                why=f"{op.name} runs on a condition",
+                hint="make its counts depend on the condition instead: 0 where it is not to run",
             )
 
 

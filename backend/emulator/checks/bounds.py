@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from ....dialects.core.errors import BoundsError
-from ....dialects.npu_isa.spec import SPACES, Footprint
+from ....dialects.npu_isa.effects import SPACES, Footprint
 from ...program import Program
 from ..issue import Effect
 

@@ -8,10 +8,12 @@ pipe that set the flag had seen, and what the scalar thread had seen when it iss
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ....dialects.core.errors import DeadlockError, FlagError
+from ....dialects.npu_isa.instructions.cross_core import CrossSync
 from ....dialects.npu_isa.spec import PIPES
 from ....dialects.target.machine import Machine
 from ...program import Kernel
@@ -25,20 +27,32 @@ NUMBER = {pipe: index for index, pipe in enumerate(PIPES)}
 SCALAR = NUMBER["S"]
 
 VectorClock: TypeAlias = list[int]
+Known: TypeAlias = dict[int, tuple[int, ...]]
+"""By core, how many instructions of each of its pipes are known to be complete."""
 FlagKey: TypeAlias = tuple[int, int, int]
 """Source and destination pipe, event id."""
 
 
 @dataclass(slots=True)
 class _Flag:
-    """One flag: the word that set it last, what its source had seen then, and the wait that
-    cleared it last, as a number on the destination pipe (0: none in this kernel)."""
+    """One flag: the word that set it last, what its source had seen then, of other cores too, and
+    the wait that cleared it last, as a number on the destination pipe (0: none in this kernel)."""
 
     word: int
     clock: tuple[int, ...]
+    known: Known
     is_set: bool = True
     cleared: int = 0
     cleared_by: int = 0
+
+
+class Message(NamedTuple):
+    """What comes with a signal between cores: who set it, and what it had seen of itself and of
+    other cores."""
+
+    core: int
+    clock: tuple[int, ...]
+    known: Known
 
 
 class Order:
@@ -54,16 +68,40 @@ class Order:
         self.count: VectorClock = [0] * len(PIPES)
         """Instructions given to each pipe.  Numbers go on from kernel to kernel."""
         self.seen: list[VectorClock] = []
+        self._known: list[Known] = [{} for _ in PIPES]
+        """What each pipe knows of other cores; empty where cores do not wait for each other."""
         self._flags: dict[FlagKey, _Flag] = {}
 
     def start(self, kernel: Kernel) -> None:
         """A new kernel: everything before it is complete, and no flag is set."""
         self._kernel = kernel
         self._flags = {}
+        self._known = [{} for _ in PIPES]
         self._complete()
 
     def _complete(self) -> None:
         self.seen = [list(self.count) for _ in PIPES]
+        for known in self._known:
+            _join(self._known[SCALAR], known)
+        self._known = [dict(self._known[SCALAR]) for _ in PIPES]
+
+    def known_of(self, pipe: int) -> Known:
+        """What a pipe knows of other cores now."""
+        return self._known[pipe]
+
+    def message(self, core: int, issued: Issued) -> Message:
+        """What a signal tells that the instruction, on core `core`, sets."""
+        pipe = NUMBER[issued.pipe]
+        return Message(core, tuple(self.seen[pipe]), dict(self._known[pipe]))
+
+    def learn(self, core: int, issued: Issued, messages: Sequence[Message]) -> None:
+        """The pipe of an instruction of core `core` has waited for signals with these messages."""
+        pipe = NUMBER[issued.pipe]
+        known = dict(self._known[pipe])
+        for message in messages:
+            _join(known, {message.core: message.clock, **message.known})
+        _merge(self.seen[pipe], known.pop(core, ()))
+        self._known[pipe] = known
 
     def advance(self, issued: Issued) -> int:
         """Account for one instruction; its pipe's number."""
@@ -72,6 +110,7 @@ class Order:
         if pipe != SCALAR:
             _merge(seen, self.seen[SCALAR])
             seen[SCALAR] = self.count[SCALAR]
+            self._inherit(pipe, self._known[SCALAR])
         self.count[pipe] += 1
         seen[pipe] = self.count[pipe]
         kind = issued.kind
@@ -79,9 +118,16 @@ class Order:
             self._set(issued)
         elif kind is Kind.WAIT:
             self._wait(issued)
-        elif kind is Kind.BARRIER and issued.operands.pipe == "ALL":
+        elif _drains(issued):
             self._complete()
         return pipe
+
+    def _inherit(self, pipe: int, known: Known) -> None:
+        """A pipe comes after what knew so much of other cores."""
+        if known:
+            own = dict(self._known[pipe])
+            _join(own, known)
+            self._known[pipe] = own
 
     def finish(self) -> None:
         """The kernel is over: no flag may be left set."""
@@ -98,9 +144,9 @@ class Order:
         key = self._key(issued)
         src, dst, _ = key
         flag = self._flags.get(key)
-        clock = tuple(self.seen[src])
+        clock, known = tuple(self.seen[src]), self._known[src]
         if flag is None:
-            self._flags[key] = _Flag(issued.word, clock)
+            self._flags[key] = _Flag(issued.word, clock, known)
             return
         if flag.is_set:
             why = f"{describe(self._kernel, flag.word)} set it, and nothing has waited for it"
@@ -113,7 +159,7 @@ class Order:
             what = f"{_name(key)} may be set while it is still set"
             error = self._fault(what, issued, why)
             self._report.add(error, self._kernel.name, issued.word, flag.cleared_by)
-        flag.word, flag.clock, flag.is_set = issued.word, clock, True
+        flag.word, flag.clock, flag.known, flag.is_set = issued.word, clock, known, True
 
     def _wait(self, issued: Issued) -> None:
         key = self._key(issued)
@@ -127,6 +173,7 @@ class Order:
                 hint="a set comes before its wait in program order",
             )
         _merge(self.seen[dst], flag.clock)
+        self._inherit(dst, flag.known)
         flag.is_set = False
         flag.cleared, flag.cleared_by = self.count[dst], issued.word
 
@@ -149,6 +196,20 @@ def _merge(clock: VectorClock, other: tuple[int, ...] | VectorClock) -> None:
     for index, value in enumerate(other):
         if value > clock[index]:
             clock[index] = value
+
+
+def _drains(issued: Issued) -> bool:
+    """Whether everything before an instruction is complete before anything after it starts."""
+    if issubclass(issued.spec, CrossSync):
+        return issued.spec.drains
+    return issued.kind is Kind.BARRIER and issued.operands.pipe == "ALL"
+
+
+def _join(known: Known, other: Known) -> None:
+    """Know what `other` knows as well."""
+    for core, clock in other.items():
+        own = known.get(core)
+        known[core] = clock if own is None else tuple(map(max, own, clock))
 
 
 def _name(key: FlagKey) -> str:

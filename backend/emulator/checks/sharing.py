@@ -1,7 +1,8 @@
 """Races in GM: between the pipes of one core, and between the cores of one task.
 
 What a task did in GM is gathered as ranges and compared when it is over: the cores of a task have
-no order among each other, and the pipes of a core only what their vector clocks say.
+no order among each other but what they waited for, and the pipes of a core only what their vector
+clocks say.  Stores that combine in one step, all in the same way, may meet in any order.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from ....dialects.npu_isa.spec import Footprint
 from ..issue import Effect
+from .order import Known
 
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -31,6 +33,10 @@ class Touch(NamedTuple):
     pipe: int
     word: int
     seen: tuple[int, ...]
+    known: Known = {}  # noqa: RUF012 - never written
+    """What the pipe knew of other cores."""
+    atomic: str | None = None
+    """How the store combines, if it does so in one step."""
 
     @property
     def number(self) -> int:
@@ -146,6 +152,20 @@ class _Facts:
         self.pipe: Numbers = np.array([touch.pipe for touch in touches], np.int64)
         self.number: Numbers = np.array([touch.number for touch in touches], np.int64)
         self.seen: Numbers = np.array([touch.seen for touch in touches], np.int64)
+        kinds = {touch.atomic for touch in touches} - {None}
+        numbers = {kind: number for number, kind in enumerate(sorted(map(str, kinds)))}
+        self.atomic: Numbers = np.array([numbers.get(str(t.atomic), -1) for t in touches], np.int64)
+        self.known = self._known(touches) if any(touch.known for touch in touches) else None
+
+    def _known(self, touches: list[Touch]) -> Numbers:
+        """int64[touch, core, pipe]: how many instructions of the pipe were known to be complete."""
+        cores, pipes = int(self.core.max()) + 1, self.seen.shape[1]
+        known: Numbers = np.zeros((len(touches), cores, pipes), np.int64)
+        for row, touch in enumerate(touches):
+            for core, clock in touch.known.items():
+                if core < cores:
+                    known[row, core] = clock
+        return known
 
     def unordered(self, a: Numbers, b: Numbers) -> Flags:
         """Which pairs of accesses nothing orders."""
@@ -154,4 +174,14 @@ class _Facts:
         same_pipe = self.pipe[earlier] == self.pipe[later]
         pipe = self.pipe[earlier]
         known = self.seen[later, pipe] >= self.number[earlier]
-        return ~(same_core & (same_pipe | known)) & (earlier != later)
+        ordered = same_core & (same_pipe | known)
+        if self.known is not None:
+            ordered |= ~same_core & (self._knows(later, earlier) | self._knows(earlier, later))
+        commute = (self.atomic[a] >= 0) & (self.atomic[a] == self.atomic[b])
+        return ~ordered & ~commute & (earlier != later)
+
+    def _knows(self, later: Numbers, earlier: Numbers) -> Flags:
+        """Whether a touch knew that another, of another core, was complete."""
+        assert self.known is not None
+        seen = self.known[later, self.core[earlier], self.pipe[earlier]]
+        return seen >= self.number[earlier]

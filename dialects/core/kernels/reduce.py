@@ -58,6 +58,20 @@ def reduce_min(x: Array) -> Array:
     return np.minimum.reduce(x, axis=-1, initial=neutral("min", x.dtype))
 
 
+def index_of_max(x: Array) -> Array:
+    """Where the maximum of the last axis first is: an int64; the first NaN if there is one."""
+    return np.argmax(_wide(x), axis=-1)
+
+
+def index_of_min(x: Array) -> Array:
+    """Where the minimum of the last axis first is: an int64; the first NaN if there is one."""
+    return np.argmin(_wide(x), axis=-1)
+
+
+def _wide(x: Array) -> Array:
+    return x.astype(_F32) if x.dtype in _HALVES else x
+
+
 REDUCTIONS: dict[str, Reduction] = {
     "add": reduce_add,
     "mul": reduce_mul,

@@ -7,24 +7,42 @@ L1 holds `[ceil(cols / C0)][rows][C0]`, L0A `[m / 16][k / C0][16][C0]` and L0B
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ...core.dtypes import itemsize
+from ...core.dtypes import is_float, itemsize
 from ...target.costs import BLOCK, FRACTAL, ceil_div
 from ..spec import Footprint
 
-CUBE_DTYPES = ("f16", "bf16", "f32")
+CUBE_DTYPES = ("f16", "bf16", "f32", "i8", "ui8")
 """Element types the cube takes, in the order of their codes."""
 FRACTAL_BYTES = FRACTAL * BLOCK
-BITS = {2: np.dtype(np.uint16), 4: np.dtype(np.uint32)}
+MAX_EXTENT = 4095
+"""Most rows, columns or depth of a product."""
+ROW_BYTES = FRACTAL * 4
+"""Bytes of one row of an L0C fractal."""
+BITS = {1: np.dtype(np.uint8), 2: np.dtype(np.uint16), 4: np.dtype(np.uint32)}
 """Unsigned integers by their bytes, to move elements of any type."""
+
+
+_FEATURES = {
+    "f32": ("cube_f32",),
+    "bf16": ("cube_bf16",),
+    "i8": ("cube_i8",),
+    "ui8": ("cube_i8",),
+}
+_F32, _I32 = np.dtype(np.float32), np.dtype(np.int32)
 
 
 def cube_features(dtype: str | None) -> tuple[str, ...]:
     """Features that cube data of `dtype` needs; an unknown type needs none here."""
-    return {"f32": ("cube_f32",), "bf16": ("cube_bf16",)}.get(dtype or "", ())
+    return _FEATURES.get(dtype or "", ())
+
+
+def accumulator(dtype: str) -> np.dtype[Any]:
+    """What a product of operands of `dtype` is accumulated in."""
+    return _F32 if is_float(dtype) else _I32
 
 
 class Extent(NamedTuple):

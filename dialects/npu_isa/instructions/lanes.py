@@ -8,10 +8,15 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ...target.costs import BLOCK, ceil_div
+from ..effects import DEFINED, Footprint
 from ..memory import Array, Memory
-from ..spec import Footprint
+
+UNSIGNED = {1: np.dtype(np.uint8), 2: np.dtype(np.uint16), 4: np.dtype(np.uint32)}
+"""Unsigned integers by their bytes."""
+Flags = npt.NDArray[np.bool_]
 
 BLOCKS = 8
 """Blocks of one repeat."""
@@ -71,6 +76,35 @@ def write(ub: Memory, lanes: Lanes, repeat: int, mask: int, values: Array) -> No
     if rest:
         start = lanes.address + blocks * column
         ub.view(start, (repeat, rest), (step, size), lanes.dtype)[...] = values[:, split:]
+
+
+def plain(lanes: Lanes) -> Lanes:
+    """The same lanes as unsigned numbers, such as shadows hold: 0 is defined, all ones is not."""
+    return lanes._replace(dtype=UNSIGNED[lanes.dtype.itemsize])
+
+
+def undefined(shadow: Memory, lanes: Lanes, repeat: int, mask: int) -> Flags:
+    """Which active lanes lack a value in a shadow of UB, in part or whole, bool[repeat, mask]."""
+    return read(shadow, plain(lanes), repeat, mask) != DEFINED
+
+
+def mark(shadow: Memory, lanes: Lanes, repeat: int, mask: int, missing: Flags) -> None:
+    """Mark the active lanes in a shadow of UB as without a value where `missing`, else with one."""
+    target = plain(lanes)
+    full = np.array(-1).astype(target.dtype)
+    write(shadow, target, repeat, mask, np.where(missing, full, target.dtype.type(DEFINED)))
+
+
+def at_repeat(operand: Lanes, repeat: int) -> Lanes:
+    """The operand from the repeat with this number on."""
+    if not repeat:
+        return operand
+    return operand._replace(address=operand.address + repeat * operand.rep_stride * BLOCK)
+
+
+def meets(start: int, end: int, lanes: Lanes, repeat: int, mask: int) -> bool:
+    """Whether bytes `start..end` may be among those of the active lanes."""
+    return start < lanes.end(repeat, mask) and lanes.address < end
 
 
 def in_order(target: Lanes, sources: tuple[Lanes, ...], repeat: int, mask: int) -> bool:

@@ -37,16 +37,19 @@ class Load2D(Instruction):
 
     `src` points at the first element in L1, whose block columns are `src_c0_stride` rows of 32
     bytes apart.  Without `transpose` L1 holds the matrix as rows x k; with it, as k x rows, and
-    each fractal is transposed on the way.  Whole fractals move; the destination is packed for
-    exactly these extents, which is how `mmad` with the same extents reads it.
+    each fractal is transposed on the way; k then counts in whole blocks of C0 rows of L1, which
+    for 8-bit elements are two fractals of them, transposed as one square of 32 x 32.  Whole
+    fractals move; the destination is packed for exactly these extents, which is how `mmad` with the
+    same extents reads it.
     """
 
     pipe = "MTE1"
+    moves = True
     feature = "load2d_block"
     restates = (
         "LoadData with LoadData2DParamsV2, L1 to L0A/L0B: mStep x kStep fractals of 512 bytes "
         "(<= 255 each), srcStride, ifTranspose.  Older parts take one run of <= 255 fractals an "
-        "instruction, and transpose 16-bit and narrower elements only."
+        "instruction, and transpose 16-bit elements only, 8-bit ones by LoadDataWithTranspose."
     )
     space: ClassVar[Literal["l0a", "l0b"]]
     """Where it loads to."""
@@ -63,7 +66,7 @@ class Load2D(Instruction):
         extent = Extent.of(o.rows, o.k, o.dtype)
         if o.transpose:
             columns, column = ceil_div(o.rows, extent.c0), extent.depth * extent.c0 * BLOCK
-            rows = columns * extent.c0
+            rows = min(columns * extent.c0, extent.rows * FRACTAL)
         else:
             columns, column = extent.depth, extent.rows * FRACTAL_BYTES
             rows = extent.rows * FRACTAL
@@ -95,25 +98,30 @@ class Load2D(Instruction):
 
 
 def _transpose(l1: Memory, target: Memory, o: Operands, steps: tuple[int, int]) -> None:
-    """Transpose fractals; a 16-row fractal takes `16 / C0` block columns of the source.
+    """Transpose fractals; a 16-row fractal takes `16 / C0` block columns of the source, or half of
+    one where C0 is 32.
 
     Where the last fractal has fewer, the rest of it is left alone.
     """
     extent = Extent.of(o.rows, o.k, o.dtype)
     size = BLOCK // extent.c0
-    column = o.src_c0_stride * BLOCK
-    parts = FRACTAL // extent.c0
-    columns = ceil_div(o.rows, extent.c0)
-    for part in range(min(parts, columns)):
-        shape = (ceil_div(columns - part, parts), extent.depth, extent.c0, extent.c0)
-        source = l1.view(
-            o.src + part * column,
-            shape,
-            (parts * column, extent.c0 * BLOCK, size, BLOCK),
-            BITS[size],
-        )
-        place = o.dst + part * extent.c0 * BLOCK
-        target.view(place, shape, (*steps, BLOCK, size), BITS[size])[...] = source
+    column, bits = o.src_c0_stride * BLOCK, BITS[size]
+    # `step` block columns of the source and `across` fractals of the target from one to the next.
+    if extent.c0 <= FRACTAL:
+        step, across, height = FRACTAL // extent.c0, 1, extent.c0
+        total = ceil_div(o.rows, extent.c0)
+        pieces = [(part * column, part * extent.c0 * BLOCK) for part in range(min(step, total))]
+    else:
+        step, across, height = 1, extent.c0 // FRACTAL, FRACTAL
+        total = extent.rows
+        halves = range(min(across, total))
+        pieces = [(half * FRACTAL * size, half * steps[0]) for half in halves]
+    for part, (source_at, target_at) in enumerate(pieces):
+        shape = (ceil_div(total - part, step * across), extent.depth, height, extent.c0)
+        away = (step * column, extent.c0 * BLOCK, size, BLOCK)
+        source = l1.view(o.src + source_at, shape, away, bits)
+        places = (across * steps[0], steps[1], BLOCK, size)
+        target.view(o.dst + target_at, shape, places, bits)[...] = source
 
 
 class Load2DL1L0A(Load2D):

@@ -1,4 +1,4 @@
-"""Moves between GM and a core: to L1 and UB on MTE2, from UB on MTE3."""
+"""Moves that turn rows into fractals or fractals into rows: GM to L1 on MTE2, UB to GM on MTE3."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from ...target import costs
 from ...target.costs import BLOCK, FRACTAL, RESIDENT, Cycles, Traffic, ceil_div
 from ..spec import Access, Field, Footprint, Instruction, Operands, layout
 from .fractals import BITS, CUBE_DTYPES
+from .results import block_footprints
 
 if TYPE_CHECKING:
     from ...target.machine import Machine
     from ..memory import Core
 
 MAX_BURSTS = 4095
-MAX_BURST_BYTES = (1 << 21) - 1
-
+ROW_DTYPES = ("f32", "f16", "bf16", "i32", "i8", "ui8")
+"""Element types of results that are stored row by row."""
 _BLOCK = np.dtype((np.void, BLOCK))
 _ZERO_BLOCK = np.void(bytes(BLOCK))
 
@@ -28,20 +29,24 @@ def _round_up(value: int, step: int) -> int:
 
 
 class Nd2NzGmL1(Instruction):
-    """Load a row-major matrix of `rows` x `cols` from GM into L1 as fractals.
+    """Load `nd_num` row-major matrices of `rows` x `cols` from GM into L1 as fractals.
 
-    Rows start `src_stride` bytes apart in GM.  In L1, element (i, j) lies in block column `j / C0`,
-    row `i`; block columns are `dst_c0_stride` rows of 32 bytes apart.  The rows up to a multiple of
-    16 and the columns up to a multiple of C0 are filled with zeros.
+    Matrices start `src_nd_stride` bytes apart in GM, the rows of one `src_stride` bytes.  In L1,
+    element (i, j) of a matrix lies in block column `j / C0`, row `i`; block columns are
+    `dst_c0_stride` rows of 32 bytes apart, and each matrix starts `dst_nd_stride` rows after the
+    one before.  The rows up to a multiple of 16, but not beyond a `dst_nd_stride` other than 0, and
+    the columns up to a multiple of C0 are filled with zeros.
     """
 
     opcode = 0x040
     mnemonic = "nd2nz_gm_l1"
     pipe = "MTE2"
+    moves = True
     feature = "nd2nz"
     restates = (
-        "DataCopy with Nd2NzParams, GM to L1, ndNum = 1: nValue (rows) <= 16384, dValue (cols) "
-        "<= 65535, dstNzC0Stride in 32-byte units, dstNzNStride = 1."
+        "DataCopy with Nd2NzParams, GM to L1: ndNum <= 4095, nValue (rows) <= 16384, dValue (cols) "
+        "<= 65535, srcNdMatrixStride, dstNzC0Stride and dstNzMatrixStride in 32-byte units, "
+        "dstNzNStride = 1."
     )
     fields = layout(
         Field("dst", "addr", space="l1", align=BLOCK),
@@ -51,190 +56,177 @@ class Nd2NzGmL1(Instruction):
         Field("cols", "ri", 16),
         Field("src_stride", "imm", 32, unit="bytes"),
         Field("dst_c0_stride", "imm", 16, unit="rows of 32 bytes", min=1),
+        Field("nd_num", "ri", 12, min=1, max=MAX_BURSTS, default=1, bias=1),
+        Field("src_nd_stride", "imm", 32, unit="bytes", default=0),
+        Field("dst_nd_stride", "imm", 16, unit="rows of 32 bytes", default=0),
     )
 
     @classmethod
     def constraint(cls, o: Operands) -> str | None:
-        """Block columns do not overlap."""
-        if o.rows is None or o.cols is None or _round_up(o.rows, FRACTAL) <= o.dst_c0_stride:
+        """Neither block columns nor matrices overlap in L1."""
+        if o.rows is None or o.cols is None:
             return None
-        if o.cols * itemsize(o.dtype) <= BLOCK:
+        height, columns = _height(o), ceil_div(o.cols * itemsize(o.dtype), BLOCK)
+        if columns > 1 and height > o.dst_c0_stride:
+            return f"dst_c0_stride = {o.dst_c0_stride} is less than rows = {o.rows} padded to 16"
+        count = 1 if o.nd_num is None else o.nd_num
+        if o.dst_nd_stride < o.rows and (count > 1 or o.dst_nd_stride):
+            return f"dst_nd_stride = {o.dst_nd_stride} is less than rows = {o.rows}"
+        all_rows = (count - 1) * o.dst_nd_stride + height
+        one = (columns - 1) * o.dst_c0_stride + height
+        if 1 in (count, columns) or all_rows <= o.dst_c0_stride or one <= o.dst_nd_stride:
             return None
-        return f"dst_c0_stride = {o.dst_c0_stride} is less than rows = {o.rows} padded to 16"
+        return (
+            f"dst_c0_stride = {o.dst_c0_stride} is less than the {all_rows} rows of all "
+            f"{count} matrices, and dst_nd_stride = {o.dst_nd_stride} less than the {one} of one"
+        )
 
     @classmethod
     def footprints(cls, o: Operands, machine: Machine) -> tuple[Access, ...]:
         """Rows of GM read; whole padded block columns of L1 written."""
         del machine
-        size = o.cols * itemsize(o.dtype)
-        padded = _round_up(o.rows, FRACTAL) * BLOCK
-        stride = o.dst_c0_stride * BLOCK
         return (
-            Access("src", "r", Footprint("gm", 0, size, o.rows, o.src_stride)),
-            Access("dst", "w", Footprint("l1", 0, padded, ceil_div(size, BLOCK), stride)),
+            *(Access("src", "r", shape) for shape in _matrices_read(o)),
+            *(Access("dst", "w", shape) for shape in _columns_written(o)),
         )
 
     @classmethod
     def execute(cls, core: Core, o: Operands) -> None:
         """Copy whole blocks and the ragged last block column, over zeros where padding shows."""
-        rows, cols = o.rows, o.cols
+        count, rows, cols = o.nd_num, o.rows, o.cols
         if rows <= 0 or cols <= 0:
             return
-        size = itemsize(o.dtype)
+        size, height = itemsize(o.dtype), _height(o)
         whole, rest = divmod(cols * size, BLOCK)
-        column = o.dst_c0_stride * BLOCK
-        if rest or rows % FRACTAL:
-            padded = (ceil_div(cols * size, BLOCK), _round_up(rows, FRACTAL))
-            core.l1.view(o.dst, padded, (column, BLOCK), _BLOCK)[...] = _ZERO_BLOCK
+        column, matrix = o.dst_c0_stride * BLOCK, o.dst_nd_stride * BLOCK
+        away = o.src_nd_stride, o.src_stride
+        if rest or rows != height:
+            padded = (count, ceil_div(cols * size, BLOCK), height)
+            core.l1.view(o.dst, padded, (matrix, column, BLOCK), _BLOCK)[...] = _ZERO_BLOCK
         if whole:
-            source = core.gm.view(o.src, (rows, whole), (o.src_stride, BLOCK), _BLOCK)
-            core.l1.view(o.dst, (rows, whole), (BLOCK, column), _BLOCK)[...] = source
+            shape = (count, rows, whole)
+            source = core.gm.view(o.src, shape, (*away, BLOCK), _BLOCK)
+            core.l1.view(o.dst, shape, (matrix, BLOCK, column), _BLOCK)[...] = source
         if rest:
-            last, bits = (rows, rest // size), BITS[size]
-            source = core.gm.view(o.src + whole * BLOCK, last, (o.src_stride, size), bits)
-            core.l1.view(o.dst + whole * column, last, (BLOCK, size), bits)[...] = source
+            last, bits = (count, rows, rest // size), BITS[size]
+            source = core.gm.view(o.src + whole * BLOCK, last, (*away, size), bits)
+            place = o.dst + whole * column
+            core.l1.view(place, last, (matrix, BLOCK, size), bits)[...] = source
 
     @classmethod
     def cycles(cls, o: Operands, machine: Machine, traffic: Traffic = RESIDENT) -> Cycles:
-        """GM transfer; rows off the burst boundary cost the path's factor."""
-        run = (o.rows, o.cols * itemsize(o.dtype), o.src_stride)
+        """GM transfer of every row; rows off the burst boundary cost the path's factor."""
+        shapes = _matrices_read(o)
+        _, _, size, rows, stride = shapes[0]
+        run = (rows * len(shapes), size, stride)
         aligned = costs.is_aligned(machine, o.src, *run)
+        if len(shapes) > 1:
+            aligned &= o.src_nd_stride % machine.dma.burst == 0
         return costs.gm_move(machine, "gm_l1", *run, aligned=aligned, traffic=traffic)
 
 
-class MovGmUb(Instruction):
-    """Load `nburst` runs of `len` bytes from GM, `src_stride` bytes apart, into UB, `dst_stride`
-    blocks of 32 bytes apart.
+def _height(o: Operands) -> int:
+    """Rows of a matrix in L1 with its padding."""
+    height = _round_up(o.rows, FRACTAL)
+    return min(height, o.dst_nd_stride) if o.dst_nd_stride else height
 
-    The last block of each run is filled up with zeros.
+
+def _matrices_read(o: Operands) -> tuple[Footprint, ...]:
+    """The bytes of all matrices in GM: one range where two strides can tell it, else one a
+    matrix."""
+    count, rows, size = o.nd_num, o.rows, o.cols * itemsize(o.dtype)
+    if count <= 1 or o.src_nd_stride == rows * o.src_stride:
+        return (Footprint("gm", 0, size, count * rows, o.src_stride),)
+    if rows <= 1 or o.src_stride == size:
+        return (Footprint("gm", 0, rows * size, count, o.src_nd_stride),)
+    starts = range(0, count * o.src_nd_stride, o.src_nd_stride) if o.src_nd_stride else [0]
+    return tuple(Footprint("gm", start, size, rows, o.src_stride) for start in starts)
+
+
+def _columns_written(o: Operands) -> tuple[Footprint, ...]:
+    """The padded block columns of all matrices in L1: one range where two strides can tell it, else
+    one a matrix."""
+    count, height, columns = o.nd_num, _height(o), ceil_div(o.cols * itemsize(o.dtype), BLOCK)
+    column, matrix = o.dst_c0_stride * BLOCK, o.dst_nd_stride * BLOCK
+    if count <= 1 or o.dst_nd_stride == height:
+        return (Footprint("l1", 0, count * height * BLOCK, columns, column),)
+    if columns <= 1:
+        return (Footprint("l1", 0, columns * height * BLOCK, count, matrix),)
+    starts = range(0, count * matrix, matrix) if matrix else [0]
+    return tuple(Footprint("l1", start, height * BLOCK, columns, column) for start in starts)
+
+
+class Nz2NdUbGm(Instruction):
+    """Store a matrix of `rows` x `cols` from fractals in UB to a row-major one in GM.
+
+    In UB element (i, j) lies in block column `j / 16` (`j / 32` for 1-byte elements), row i, as the
+    drains leave it; block columns are `src_stride` rows apart.  In GM rows start `dst_stride` bytes
+    apart.
     """
 
-    opcode = 0x041
-    mnemonic = "mov_gm_ub"
-    pipe = "MTE2"
-    restates = (
-        "DataCopyPad GM to UB: blockCount <= 4095, blockLen < 2 MiB bytes, source gap in bytes, "
-        "destination gap in 32-byte blocks, right padding with zeros."
-    )
-    fields = layout(
-        Field("dst", "addr", space="ub", align=BLOCK),
-        Field("src", "addr", space="gm"),
-        Field("nburst", "ri", 12, max=MAX_BURSTS, default=1),
-        Field("len", "ri", 21, unit="bytes", max=MAX_BURST_BYTES),
-        Field("src_stride", "imm", 32, unit="bytes", default=0),
-        Field("dst_stride", "imm", 16, unit="32 bytes", default=0),
-    )
-
-    @classmethod
-    def features(cls, o: Operands) -> tuple[str, ...]:
-        """Runs that are not whole blocks need padded copies."""
-        return _pad_features(o)
-
-    @classmethod
-    def constraint(cls, o: Operands) -> str | None:
-        """Runs in UB do not overlap."""
-        return _overlap(o, "dst_stride")
-
-    @classmethod
-    def footprints(cls, o: Operands, machine: Machine) -> tuple[Access, ...]:
-        """Runs of GM read; whole blocks of UB written."""
-        del machine
-        blocks = _round_up(o.len, BLOCK)
-        stride = o.dst_stride * BLOCK
-        return (
-            Access("src", "r", Footprint("gm", 0, o.len, o.nburst, o.src_stride)),
-            Access("dst", "w", Footprint("ub", 0, blocks, o.nburst, stride)),
-        )
-
-    @classmethod
-    def execute(cls, core: Core, o: Operands) -> None:
-        """Copy the runs; zero the rest of each last block."""
-        count, size = o.nburst, o.len
-        if count <= 0 or size <= 0:
-            return
-        stride = o.dst_stride * BLOCK
-        if size % BLOCK:
-            last = size - size % BLOCK
-            core.ub.view(o.dst + last, (count,), (stride,), _BLOCK)[...] = _ZERO_BLOCK
-        run = np.dtype((np.void, size))
-        source = core.gm.view(o.src, (count,), (o.src_stride,), run)
-        core.ub.view(o.dst, (count,), (stride,), run)[...] = source
-
-    @classmethod
-    def cycles(cls, o: Operands, machine: Machine, traffic: Traffic = RESIDENT) -> Cycles:
-        """GM transfer; runs off the burst boundary cost the path's factor."""
-        run = (o.nburst, o.len, o.src_stride)
-        aligned = costs.is_aligned(machine, o.src, *run)
-        return costs.gm_move(machine, "gm_ub", *run, aligned=aligned, traffic=traffic)
-
-
-class MovUbGm(Instruction):
-    """Store `nburst` runs of `len` bytes from UB, `src_stride` blocks of 32 bytes apart, to GM,
-    `dst_stride` bytes apart.  Exactly `len` bytes of each run are written."""
-
-    opcode = 0x070
-    mnemonic = "mov_ub_gm"
+    opcode = 0x073
+    mnemonic = "nz2nd_ub_gm"
     pipe = "MTE3"
+    feature = "nz2nd"
     restates = (
-        "DataCopyPad UB to GM: blockCount <= 4095, blockLen < 2 MiB bytes, source gap in 32-byte "
-        "blocks, destination gap in bytes."
+        "DataCopy with Nz2NdParamsFull, CO2 to GM, ndNum = 1: nValue (rows) and dValue (cols) <= "
+        "8192; srcNStride in fractals, here in rows; dstDStride in elements, here in bytes."
     )
     fields = layout(
         Field("dst", "addr", space="gm"),
         Field("src", "addr", space="ub", align=BLOCK),
-        Field("nburst", "ri", 12, max=MAX_BURSTS, default=1),
-        Field("len", "ri", 21, unit="bytes", max=MAX_BURST_BYTES),
-        Field("dst_stride", "imm", 32, unit="bytes", default=0),
-        Field("src_stride", "imm", 16, unit="32 bytes", default=0),
+        Field("dtype", "imm", 4, enum=ROW_DTYPES),
+        Field("rows", "ri", 14, max=8192),
+        Field("cols", "ri", 14, max=8192),
+        Field("dst_stride", "imm", 32, unit="bytes"),
+        Field("src_stride", "imm", 16, unit="rows", min=1),
     )
 
     @classmethod
-    def features(cls, o: Operands) -> tuple[str, ...]:
-        """Runs that are not whole blocks need padded copies."""
-        return _pad_features(o)
-
-    @classmethod
     def constraint(cls, o: Operands) -> str | None:
-        """Runs in GM do not overlap."""
-        if o.nburst is None or o.len is None or o.nburst <= 1 or o.len <= o.dst_stride:
+        """Rows do not overlap in GM."""
+        if o.rows is None or o.cols is None or o.rows <= 1:
             return None
-        return f"dst_stride = {o.dst_stride} bytes is less than len = {o.len}"
+        row = o.cols * itemsize(o.dtype)
+        if o.dst_stride >= row:
+            return None
+        return f"dst_stride = {o.dst_stride} bytes is less than the {row} of a row"
 
     @classmethod
     def footprints(cls, o: Operands, machine: Machine) -> tuple[Access, ...]:
-        """Runs of UB read, runs of GM written."""
+        """The columns in UB read, the rows in GM written."""
         del machine
-        stride = o.src_stride * BLOCK
-        return (
-            Access("src", "r", Footprint("ub", 0, o.len, o.nburst, stride)),
-            Access("dst", "w", Footprint("gm", 0, o.len, o.nburst, o.dst_stride)),
-        )
+        size, width = itemsize(o.dtype), _stored_width(o)
+        away = o.src_stride * width * size
+        blocks = block_footprints("ub", o.rows, o.cols, width, size, away)
+        line = Footprint("gm", 0, o.cols * size, o.rows, o.dst_stride)
+        return (*(Access("src", "r", shape) for shape in blocks), Access("dst", "w", line))
 
     @classmethod
     def execute(cls, core: Core, o: Operands) -> None:
-        """Copy the runs."""
-        count, size = o.nburst, o.len
-        if count <= 0 or size <= 0:
+        """Copy whole block columns and the ragged last one."""
+        if o.rows <= 0 or o.cols <= 0:
             return
-        run = np.dtype((np.void, size))
-        source = core.ub.view(o.src, (count,), (o.src_stride * BLOCK,), run)
-        core.gm.view(o.dst, (count,), (o.dst_stride,), run)[...] = source
+        size, width = itemsize(o.dtype), _stored_width(o)
+        row, column = width * size, o.src_stride * width * size
+        whole, rest = divmod(o.cols, width)
+        if whole:
+            run, shape = np.dtype((np.void, row)), (o.rows, whole)
+            source = core.ub.view(o.src, shape, (row, column), run)
+            core.gm.view(o.dst, shape, (o.dst_stride, row), run)[...] = source
+        if rest:
+            run = np.dtype((np.void, rest * size))
+            source = core.ub.view(o.src + whole * column, (o.rows,), (row,), run)
+            core.gm.view(o.dst + whole * row, (o.rows,), (o.dst_stride,), run)[...] = source
 
     @classmethod
     def cycles(cls, o: Operands, machine: Machine, traffic: Traffic = RESIDENT) -> Cycles:
-        """GM transfer; runs off the burst boundary cost the path's factor."""
-        run = (o.nburst, o.len, o.dst_stride)
+        """GM transfer of every row; rows off the burst boundary cost the path's factor."""
+        run = (o.rows, o.cols * itemsize(o.dtype), o.dst_stride)
         aligned = costs.is_aligned(machine, o.dst, *run)
         return costs.gm_move(machine, "ub_gm", *run, aligned=aligned, traffic=traffic)
 
 
-def _pad_features(o: Operands) -> tuple[str, ...]:
-    return ("pad_copy",) if o.len is None or o.len % BLOCK else ()
-
-
-def _overlap(o: Operands, stride: str) -> str | None:
-    """What is wrong when runs in UB, `stride` blocks apart, overlap."""
-    step = getattr(o, stride)
-    if o.nburst is None or o.len is None or o.nburst <= 1 or o.len <= step * BLOCK:
-        return None
-    return f"{stride} = {step} blocks of 32 bytes is less than len = {o.len} bytes"
+def _stored_width(o: Operands) -> int:
+    """Columns of a block in UB."""
+    return max(FRACTAL, BLOCK // itemsize(o.dtype))

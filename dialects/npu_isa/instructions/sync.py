@@ -15,6 +15,11 @@ EVENT_BITS = 3
 """Bits of an event id; a machine may have fewer ids than they can name."""
 
 
+def _drain(*pipes: str) -> tuple[str, ...]:
+    """The feature that the pipe of the drain of results belongs to, if it is among `pipes`."""
+    return ("fixpipe",) if "FIX" in pipes else ()
+
+
 class SetFlag(Instruction):
     """Set flag (src, dst, id) once everything issued to `src` before has completed.
 
@@ -31,6 +36,11 @@ class SetFlag(Instruction):
         Field("dst", "imm", 4, enum=PIPES),
         Field("id", "ri", EVENT_BITS),
     )
+
+    @classmethod
+    def features(cls, o: Operands) -> tuple[str, ...]:
+        """The pipe of the drain of results."""
+        return _drain(o.src, o.dst)
 
     @classmethod
     def constraint(cls, o: Operands) -> str | None:
@@ -59,6 +69,11 @@ class WaitFlag(Instruction):
     fields = SetFlag.fields
 
     @classmethod
+    def features(cls, o: Operands) -> tuple[str, ...]:
+        """The pipe of the drain of results."""
+        return SetFlag.features(o)
+
+    @classmethod
     def constraint(cls, o: Operands) -> str | None:
         """A pipe does not signal itself."""
         return SetFlag.constraint(o)
@@ -83,7 +98,12 @@ class Barrier(Instruction):
     mnemonic = "barrier"
     pipe = "S"
     restates = "pipe_barrier(pipe or ALL); not defined for the scalar pipe alone."
-    fields = layout(Field("pipe", "imm", 4, enum=(*PIPES[1:], "ALL")))
+    fields = layout(Field("pipe", "imm", 4, enum=("V", "M", "MTE1", "MTE2", "MTE3", "ALL", "FIX")))
+
+    @classmethod
+    def features(cls, o: Operands) -> tuple[str, ...]:
+        """The pipe of the drain of results."""
+        return _drain(o.pipe)
 
     @classmethod
     def execute(cls, core: Core, o: Operands) -> None:

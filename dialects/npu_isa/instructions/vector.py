@@ -1,4 +1,4 @@
-"""The vector unit: elementwise work and conversion on UB.
+"""The vector unit: elementwise work on UB.
 
 A vector instruction runs `repeat` times over 8 blocks of 32 bytes.  In repeat r, block b of an
 operand lies at `address + (r * rep_stride + b * blk_stride) * 32`.  `mask` is the number of active
@@ -9,10 +9,10 @@ Repeats happen in order: a repeat sees what an earlier one wrote.
 from __future__ import annotations
 
 from ...core.kernels import elementwise
-from ...core.kernels.cast import cast
 from ..memory import Array
 from ..spec import Field, Operands, layout
 from .lanewise import (
+    ANY,
     FLOATS,
     LIMITS,
     NUMBERS,
@@ -20,14 +20,15 @@ from .lanewise import (
     address,
     counts,
     dtype_field,
+    low_bits,
     scalar_of,
     strides,
 )
+from .masks import mask_fields
 
-ANY = (*NUMBERS, "bf16", "i8", "ui8")
 
-
-def _binary_fields(dtypes: tuple[str, ...]) -> tuple[Field, ...]:
+def binary_fields(dtypes: tuple[str, ...]) -> tuple[Field, ...]:
+    """Fields of two sources of one of these types."""
     return layout(
         address("dst"),
         address("src0"),
@@ -35,6 +36,7 @@ def _binary_fields(dtypes: tuple[str, ...]) -> tuple[Field, ...]:
         dtype_field(dtypes),
         *counts(),
         *strides("dst", "src0", "src1"),
+        *mask_fields(),
     )
 
 
@@ -43,7 +45,7 @@ class Binary(Lanewise):
 
     sources = ("src0", "src1")
     group = "pair"
-    fields = _binary_fields(NUMBERS)
+    fields = binary_fields(NUMBERS)
 
 
 class VAdd(Binary):
@@ -80,7 +82,7 @@ class VDiv(Binary):
     mnemonic = "vdiv"
     restates = "Div: f16, f32; " + LIMITS
     group = "divide"
-    fields = _binary_fields(FLOATS)
+    fields = binary_fields(FLOATS)
     kernel = staticmethod(elementwise.div)
 
 
@@ -102,9 +104,15 @@ class VMin(Binary):
     kernel = staticmethod(elementwise.minimum)
 
 
-def _unary_fields(dtypes: tuple[str, ...]) -> tuple[Field, ...]:
+def unary_fields(dtypes: tuple[str, ...]) -> tuple[Field, ...]:
+    """Fields of one source of one of these types."""
     return layout(
-        address("dst"), address("src0"), dtype_field(dtypes), *counts(), *strides("dst", "src0")
+        address("dst"),
+        address("src0"),
+        dtype_field(dtypes),
+        *counts(),
+        *strides("dst", "src0"),
+        *mask_fields(),
     )
 
 
@@ -113,7 +121,7 @@ class Unary(Lanewise):
 
     sources = ("src0",)
     group = "single"
-    fields = _unary_fields(FLOATS)
+    fields = unary_fields(FLOATS)
 
 
 class VExp(Unary):
@@ -179,7 +187,7 @@ class VRelu(Unary):
     opcode = 0x126
     mnemonic = "vrelu"
     restates = "Relu: f16, f32, s32; " + LIMITS
-    fields = _unary_fields(("f32", "f16", "i32"))
+    fields = unary_fields(("f32", "f16", "i32"))
     kernel = staticmethod(elementwise.relu)
 
 
@@ -189,7 +197,7 @@ class VCopy(Unary):
     opcode = 0x140
     mnemonic = "vcopy"
     restates = "Copy VECIN to VECOUT: 16- and 32-bit elements; " + LIMITS
-    fields = _unary_fields(ANY)
+    fields = unary_fields(ANY)
 
     @classmethod
     def compute(cls, o: Operands, *sources: Array) -> Array:
@@ -198,42 +206,17 @@ class VCopy(Unary):
         return sources[0]
 
 
-class VConv(Lanewise):
-    """`dst = src0` in another element type, saturating to integers, NaN to 0.
-
-    `rounding` is `even` (to nearest, ties to even) or, for floats that become integers, `zero`.
-
-    A repeat holds as many lanes as fit 8 blocks of the wider type, so the narrower operand uses
-    fewer blocks and usually a smaller repeat stride.
-    """
-
-    opcode = 0x142
-    mnemonic = "vconv"
-    restates = (
-        "Cast with CAST_RINT, or CAST_TRUNC to integers, between f16, f32, bf16, s8, u8, s16 and "
-        "s32; " + LIMITS
-    )
-    group = "convert"
-    sources = ("src0",)
-    fields = layout(
+def immediate_fields(dtypes: tuple[str, ...]) -> tuple[Field, ...]:
+    """Fields of a source of one of these types and a scalar."""
+    return layout(
         address("dst"),
         address("src0"),
-        dtype_field(ANY),
-        dtype_field(ANY, "src_dtype"),
+        Field("scalar", "f32"),
+        dtype_field(dtypes),
         *counts(),
         *strides("dst", "src0"),
-        Field("rounding", "imm", 3, enum=("even", "zero"), default="even"),
+        *mask_fields(),
     )
-
-    @classmethod
-    def types(cls, o: Operands, name: str) -> str:
-        """`dtype` is the destination's."""
-        return o.dtype if name == "dst" else o.src_dtype
-
-    @classmethod
-    def compute(cls, o: Operands, *sources: Array) -> Array:
-        """Convert."""
-        return cast(sources[0], o.dtype, o.rounding)
 
 
 class Immediate(Lanewise):
@@ -241,14 +224,7 @@ class Immediate(Lanewise):
 
     sources = ("src0",)
     group = "single"
-    fields = layout(
-        address("dst"),
-        address("src0"),
-        Field("scalar", "f32"),
-        dtype_field(NUMBERS),
-        *counts(),
-        *strides("dst", "src0"),
-    )
+    fields = immediate_fields(NUMBERS)
 
     @classmethod
     def compute(cls, o: Operands, *sources: Array) -> Array:
@@ -301,7 +277,12 @@ class VDup(Lanewise):
     sources = ()
     group = "single"
     fields = layout(
-        address("dst"), Field("scalar", "f32"), dtype_field(NUMBERS), *counts(), *strides("dst")
+        address("dst"),
+        Field("scalar", "f32"),
+        dtype_field(NUMBERS),
+        *counts(),
+        *strides("dst"),
+        *mask_fields(),
     )
 
     @classmethod
@@ -309,3 +290,27 @@ class VDup(Lanewise):
         """The scalar."""
         del sources
         return scalar_of(o)
+
+
+class VDupR(Lanewise):
+    """`dst` = the low bits of `value`, as many as an element has, in every active lane."""
+
+    opcode = 0x144
+    mnemonic = "vdupr"
+    restates = "Duplicate of a scalar that is in a register: 16- and 32-bit elements; " + LIMITS
+    sources = ()
+    group = "single"
+    fields = layout(
+        address("dst"),
+        Field("value", "ri", 32, min=-(1 << 31), wide=True),
+        dtype_field((*NUMBERS, "bf16")),
+        *counts(),
+        *strides("dst"),
+        *mask_fields(),
+    )
+
+    @classmethod
+    def compute(cls, o: Operands, *sources: Array) -> Array:
+        """The bits."""
+        del sources
+        return low_bits(o.value, o.dtype)

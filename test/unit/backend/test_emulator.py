@@ -153,16 +153,16 @@ def test_time_of_one_task_adds_up() -> None:
 
 def test_the_trace_shows_each_instruction_in_its_order() -> None:
     result = Emulator(add_program(), trace=True).run(add_inputs())
-    work = [event for event in result.trace if "@" in event.label]
+    work = [event for event in result.trace.events if event.span.kind == "work"]
     assert [event.label for event in work] == [
         "mov_gm_ub @0",
         "mov_gm_ub @1",
         "vadd @4",
         "mov_ub_gm @7",
     ]
-    assert work[2].start >= work[1].done
-    assert work[3].start >= work[2].done
-    assert max(event.done for event in work) == result.cycles
+    assert work[2].span.start >= work[1].span.done
+    assert work[3].span.start >= work[2].span.done
+    assert max(event.span.done for event in work) == result.cycles
 
 
 def test_two_slots_overlap_load_and_store() -> None:

@@ -10,23 +10,9 @@ from npuc.dialects.core.dtypes import to_numpy
 from npuc.dialects.core.kernels.contract import matmul
 from npuc.dialects.npu_isa.instructions import MNEMONICS
 from npuc.dialects.npu_isa.memory import Array
+from packed import put_operand, take_result, up
 
 SHAPES = [(16, 16, 16), (32, 64, 48), (5, 33, 7), (1, 16, 64), (17, 8, 20)]
-
-
-def up(value: int, step: int) -> int:
-    return -(-value // step) * step
-
-
-def put_operand(core: BareCore, space: str, matrix: Array) -> None:
-    """Store rows x k at 0 of L0A or n x k at 0 of L0B as the block loads do."""
-    c0 = 32 // matrix.itemsize
-    rows, k = up(matrix.shape[0], 16), up(matrix.shape[1], c0)
-    padded = np.zeros((rows, k), matrix.dtype)
-    padded[: matrix.shape[0], : matrix.shape[1]] = matrix
-    blocks = padded.reshape(rows // 16, 16, k // c0, c0)
-    order = (0, 2, 1, 3) if space == "l0a" else (2, 0, 1, 3)
-    core.put(space, 0, blocks.transpose(order))
 
 
 def multiply(core: BareCore, a: Array, b: Array, dtype: str, accumulate: int) -> None:
@@ -47,12 +33,6 @@ def multiply(core: BareCore, a: Array, b: Array, dtype: str, accumulate: int) ->
     )
 
 
-def result(core: BareCore, m: int, n: int) -> Array:
-    """The m x n result with the columns of its last block."""
-    blocks = core.get("l0c", 1024, (up(n, 16) // 16, up(m, 16), 16), np.float32)
-    return blocks.transpose(1, 0, 2).reshape(up(m, 16), up(n, 16))[:m]
-
-
 @pytest.mark.parametrize(("dtype", "shape"), list(product(("f16", "bf16", "f32"), SHAPES)))
 def test_products(dtype: str, shape: tuple[int, int, int]) -> None:
     m, k, n = shape
@@ -63,10 +43,10 @@ def test_products(dtype: str, shape: tuple[int, int, int]) -> None:
     core.l0c.data[:] = 0xFF
     multiply(core, a, b, dtype, 0)
     once = matmul(a, b)
-    np.testing.assert_array_equal(result(core, m, n)[:, :n], once)
-    assert not result(core, m, n)[:, n:].any()
+    np.testing.assert_array_equal(take_result(core, m, n, np.float32)[:, :n], once)
+    assert not take_result(core, m, n, np.float32)[:, n:].any()
     multiply(core, a, b, dtype, 1)
-    np.testing.assert_array_equal(result(core, m, n)[:, :n], once + once)
+    np.testing.assert_array_equal(take_result(core, m, n, np.float32)[:, :n], once + once)
 
 
 def test_rows_beyond_the_product_keep_their_value() -> None:
@@ -82,7 +62,7 @@ def test_infinities_pass_without_a_warning() -> None:
     core = BareCore()
     multiply(core, np.full((1, 1), np.inf, np.float32), np.ones((1, 1), np.float32), "f32", 0)
     multiply(core, np.full((1, 1), -np.inf, np.float32), np.ones((1, 1), np.float32), "f32", 1)
-    assert np.isnan(result(core, 1, 1)[0, 0])
+    assert np.isnan(take_result(core, 1, 1, np.float32)[0, 0])
 
 
 @pytest.mark.parametrize(("dtype", "relu"), list(product(("f32", "f16"), (0, 1))))

@@ -6,6 +6,7 @@ from npuc.dialects.core.errors import InternalError
 from npuc.dialects.npu_isa.instructions import MNEMONICS, OPCODES
 from npuc.dialects.npu_isa.instructions.scalar import Scalar
 from npuc.dialects.npu_isa.record import Addr, Operand, Record, Reg
+from npuc.dialects.npu_isa.registry import by_opcode
 from npuc.dialects.npu_isa.spec import (
     OPCODE_BITS,
     WORD_BITS,
@@ -13,7 +14,6 @@ from npuc.dialects.npu_isa.spec import (
     Instruction,
     Part,
     bind,
-    by_opcode,
     layout,
 )
 
@@ -26,8 +26,9 @@ def mnemonic_of(spec: type[Instruction]) -> str:
 
 def test_the_message_about_a_count() -> None:
     field = MNEMONICS["mmad"].field("m")
-    assert field.check(5000) == "m = 5000 is outside 1..4095 (12 bits, unit 1)"
-    assert field.check(0) == "m = 0 is outside 1..4095 (12 bits, unit 1)"
+    assert field.check(5000) == "m = 5000 is outside 0..4095 (12 bits, unit 1)"
+    assert field.check(-1) == "m = -1 is outside 0..4095 (12 bits, unit 1)"
+    assert field.check(0) is None
     assert field.check(4095) is None
     assert field.check(Reg(63)) is None
     assert field.check(Reg(64)) == "m = r64 is outside r0..r63"

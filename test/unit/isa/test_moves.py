@@ -5,13 +5,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from bare_core import BareCore, execute
+from bare_core import BareCore, execute, operands
 from npuc.dialects.core.dtypes import to_numpy
 from npuc.dialects.core.errors import BoundsError
 from npuc.dialects.npu_isa.instructions import MNEMONICS
 from npuc.dialects.npu_isa.memory import Array
 
-CUBE = ("f16", "bf16", "f32")
+CUBE = ("f16", "bf16", "f32", "i8")
 EXTENTS = [(16, 16), (32, 48), (5, 3), (17, 33), (1, 64)]
 
 
@@ -144,22 +144,26 @@ def test_an_access_outside_is_refused(address: int) -> None:
 
 def test_runs_that_overlap_are_refused() -> None:
     load_spec, store_spec = MNEMONICS["mov_gm_ub"], MNEMONICS["mov_ub_gm"]
-    loaded = load_spec.constraint(load_spec.Operands(0, 0, 2, 64, 64, 1))
+    run = {"dst": 0, "src": 0, "nburst": 2, "len": 64}
+    load_operands = operands(load_spec, **run, src_stride=64, dst_stride=1)
+    loaded = load_spec.constraint(load_operands)
     assert loaded == "dst_stride = 1 blocks of 32 bytes is less than len = 64 bytes"
-    stored = store_spec.constraint(store_spec.Operands(0, 0, 2, 64, 63, 2))
+    stored = store_spec.constraint(operands(store_spec, **run, dst_stride=63, src_stride=2))
     assert stored == "dst_stride = 63 bytes is less than len = 64"
-    assert load_spec.constraint(load_spec.Operands(0, 0, None, 64, 64, 1)) is None
+    assert load_spec.constraint(load_operands.changed(nburst=None)) is None
     nd2nz = MNEMONICS["nd2nz_gm_l1"]
-    assert nd2nz.constraint(nd2nz.Operands(0, 0, "f16", 33, 17, 64, 47)) == (
+    assert nd2nz.constraint(nd2nz.Operands(0, 0, "f16", 33, 17, 64, 47, 1, 0, 0)) == (
         "dst_c0_stride = 47 is less than rows = 33 padded to 16"
     )
 
 
 def test_features_follow_the_operands() -> None:
     move = MNEMONICS["mov_gm_ub"]
-    assert move.features(move.Operands(0, 0, 1, 64, 0, 0)) == ()
-    assert move.features(move.Operands(0, 0, 1, 65, 0, 0)) == ("pad_copy",)
-    assert move.features(move.Operands(0, 0, 1, None, 0, 0)) == ("pad_copy",)
+    run = operands(move, dst=0, src=0, len=64)
+    assert move.features(run) == ()
+    assert move.features(run.changed(len=65)) == ("pad_copy",)
+    assert move.features(run.changed(left_pad=1)) == ("pad_copy",)
+    assert move.features(run.changed(len=None)) == ("pad_copy",)
     block = MNEMONICS["load2d_l1_l0a"]
     assert block.features(block.Operands(0, 0, "f32", 16, 16, 16, 0)) == (
         "load2d_block",

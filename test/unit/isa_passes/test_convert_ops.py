@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from npuc.dialects.core.dtypes import Array, to_numpy
-from npuc.dialects.core.errors import PassError, UnsupportedError
+from npuc.dialects.core.errors import ExecutionError, PassError, UnsupportedError
 from npuc.dialects.target.attributes import MACHINE, MachineAttr
 from npuc.dialects.target.machine import from_description
 from npuc.dialects.target.machine import load as load_machine
@@ -274,3 +274,63 @@ def test_the_drain_must_know_how_its_accumulator_is_packed() -> None:
     module = planned(program({"x": "16xf32"}, {"y": "16xf32"}, body))
     with pytest.raises(PassError, match="the drain cannot know how its accumulator is packed"):
         run_passes(module, "convert-tile-to-npu-isa")
+
+
+ROWS = ("2x5", "8x16", "13x40", "17x64", "20x100", "300x16", "9x800")
+"""Rows of sub-views: few and many, of less than a block, of blocks, of whole vectors and more."""
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", ROWS)
+@pytest.mark.parametrize("step", [1, 3])
+def test_subviews(step: int, shape: str, dtype: str) -> None:
+    rows, cols = map(int, shape.split("x"))
+    block = 8 if dtype == "f32" else 16
+    whole, of, row = f"{rows * step + 2}x{cols}x{dtype}", f"{shape}x{dtype}", f"{cols}x{dtype}"
+    stride = -(-cols // block) * block * step
+    seen = f"!tile.buffer<{of}, ub{f', strides [{stride}, 1]' if step > 1 else ''}>"
+    ub, row_ub = f"!tile.buffer<{of}, ub>", f"!tile.buffer<{row}, ub>"
+    body = f"""
+      {load("x", whole)}
+      {load("z", whole)}
+      %one = arith.constant 1 : index
+      %two = arith.constant 2 : index
+      %a = tile.subview %ux[%two] : !tile.buffer<{whole}, ub> to {seen}
+      %b = tile.subview %uz[%one] : !tile.buffer<{whole}, ub> to {seen}
+      %r = tile.subview %uz[%one] : !tile.buffer<{whole}, ub> to {row_ub}
+      %uy = tile.alloc : {ub}
+      tile.fill %b, 3.0 : {dtype} : {seen}
+      tile.unary absolute %a -> %a : {seen} to {seen}
+      tile.binary add %a, %b -> %uy : {seen}, {seen} to {ub}
+      tile.scalar mul %uy, 0.5 : {dtype} -> %b : {ub} to {seen}
+      tile.binary mul %b, %r -> %uy {{rhs_mode = #tile<mode row>}} : {seen}, {row_ub} to {ub}
+      {store(of)}
+      tile.copy %uz -> %w : !tile.buffer<{whole}, ub> to !tile.buffer<{whole}, gm>
+    """
+    check({"x": whole, "z": whole}, {"y": of, "w": whole}, body)
+
+
+@pytest.mark.parametrize("shape", ROWS)
+def test_subviews_cast(shape: str) -> None:
+    rows, cols = map(int, shape.split("x"))
+    whole = f"{rows * 2}x{cols}xf16"
+    seen = f"!tile.buffer<{shape}xf16, ub, strides [{-(-cols // 16) * 32}, 1]>"
+    body = f"""
+      {load("x", whole)}
+      %one = arith.constant 1 : index
+      %a = tile.subview %ux[%one] : !tile.buffer<{whole}, ub> to {seen}
+      %uy = tile.alloc : !tile.buffer<{shape}xf32, ub>
+      tile.cast %a -> %uy : {seen} to !tile.buffer<{shape}xf32, ub>
+      {store(f"{shape}xf32")}
+    """
+    check({"x": whole}, {"y": f"{shape}xf32"}, body)
+
+
+def test_a_subview_beyond_its_buffer_does_not_run() -> None:
+    body = """
+      %ux = tile.alloc : !tile.buffer<4x8xf32, ub>
+      %three = arith.constant 3 : index
+      %a = tile.subview %ux[%three] : !tile.buffer<4x8xf32, ub> to !tile.buffer<2x8xf32, ub>
+    """
+    with pytest.raises(ExecutionError, match="rows 3 and on, 2 of them"):
+        check({}, {"y": "4x8xf32"}, body)

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from npuc.dialects.core.errors import InputError
+from hand_written import fixpipe_machine
+from npuc.dialects.core.errors import InputError, InternalError
 from npuc.dialects.target.machine import (
     BUILTIN_FOLDER,
     CONFIDENCES,
@@ -19,6 +20,7 @@ from npuc.dialects.target.machine import (
     load,
 )
 from npuc.dialects.target.machines import DEFAULT
+from npuc.dialects.target.timeline import PIPES, pipes_of
 
 NAMES = builtin_names()
 Description = dict[str, Any]
@@ -51,6 +53,8 @@ def test_the_default_machine() -> None:
     assert machine.facts["core.clock"] == (1060, "MHz", "INI", "H")
     assert machine.features["nd2nz"].state == "modelled"
     assert machine.features["brcb"].state == "real"
+    assert machine.features["load3d"].state == "real"
+    assert machine.features["load3d_c0_stride"].state == "modelled"
     assert machine.peak_flops == pytest.approx(69.5e12, rel=1e-3)
 
 
@@ -103,6 +107,9 @@ def changed(description: Description, dotted: str, value: object) -> Description
     return result
 
 
+MODELLED = {"state": "modelled", "source": "x"}
+
+
 @pytest.mark.parametrize(
     ("dotted", "value", "message"),
     [
@@ -129,6 +136,10 @@ def changed(description: Description, dotted: str, value: object) -> Description
         ("features.nd2nz.state", "maybe", "features.nd2nz is 'maybe'"),
         ("features.nd2nz.source", "", "nd2nz has no source"),
         ("features", 1, "features is not a table"),
+        ("features.bias_table", MODELLED, "features.bias_table needs paths.l1_bt"),
+        ("paths.ub_l1", None, "features.ub_l1 needs paths.ub_l1"),
+        ("paths.ub_l1.rate", None, "paths.ub_l1 has the wrong fields"),
+        ("features.cross_core", MODELLED, "features.cross_core needs sync.cross"),
     ],
 )
 def test_nonsense_is_refused(tiny: Description, dotted: str, value: object, message: str) -> None:
@@ -138,6 +149,27 @@ def test_nonsense_is_refused(tiny: Description, dotted: str, value: object, mess
     with pytest.raises(InputError, match=message) as raised:
         from_description(bad, "mine.toml")
     assert raised.value.where == "mine.toml"
+
+
+def test_a_path_may_be_absent() -> None:
+    machine = load("tiny")
+    assert machine.paths.l0c_gm is None
+    assert "paths.l0c_gm.rate" not in machine.facts
+    with pytest.raises(InternalError, match="the path l0c_gm, which the machine lacks"):
+        machine.paths.gm("l0c_gm")
+    assert pipes_of(machine) == PIPES[:-1]
+    other = fixpipe_machine()
+    assert other.paths.gm("l0c_gm").rate == 128
+    assert other.sync.cross is not None
+    assert other.facts["sync.cross.ids"].value == other.sync.cross.ids == 11
+    assert pipes_of(other) == PIPES
+
+
+def test_memory_for_a_feature(tiny: Description) -> None:
+    bad = changed(tiny, "features.fixpipe_ub", MODELLED)
+    bad = changed(bad, "paths.l1_fb", bad["paths"]["ub_l1"])
+    with pytest.raises(InputError, match=r"features.fixpipe_ub needs memory.fb"):
+        from_description(bad, "mine.toml")
 
 
 def test_a_feature_left_out_is_absent(tiny: Description) -> None:

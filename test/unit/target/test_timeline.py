@@ -3,11 +3,13 @@
 On this machine issuing takes 1 cycle, setting and waiting for a flag 1 each, a barrier 20.
 """
 
+from collections.abc import Callable
+
 import pytest
 
 from npuc.dialects.core.errors import DeadlockError, FlagError
 from npuc.dialects.target.machine import load
-from npuc.dialects.target.timeline import Span, Timeline
+from npuc.dialects.target.timeline import RecordingTimeline, Span, Timeline
 
 MACHINE = load("tiny")
 
@@ -116,17 +118,54 @@ def test_scalar_work_delays_issue() -> None:
     assert line.busy()["S"] == 51
 
 
-def test_trace() -> None:
-    line = Timeline(MACHINE, trace=True)
-    line.issue("MTE2", 100, 40, "load")
-    line.set_flag("MTE2", "V", 0)
-    line.wait_flag("MTE2", "V", 0)
-    line.issue("V", 10, 5, "add")
-    assert line.trace == [
-        Span("MTE2", 1, 101, 141, "load"),
-        Span("V", 3, 141, 141, "wait for MTE2 0"),
-        Span("V", 142, 152, 157, "add"),
+def test_recording() -> None:
+    line = RecordingTimeline(MACHINE)
+    calls: list[Callable[[], object]] = [
+        lambda: line.scalar(3),
+        lambda: line.issue("MTE2", 100, 40),
+        lambda: line.set_flag("MTE2", "V", 0),
+        lambda: line.wait_flag("MTE2", "V", 0),
+        lambda: line.issue("V", 10, 5),
+        lambda: line.set_flag("V", "S", 1),
+        lambda: line.wait_flag("V", "S", 1),
+        lambda: line.set_flag("S", "V", 2),
+        lambda: line.wait_flag("S", "V", 2),
+        lambda: line.barrier("V"),
+        lambda: line.barrier("ALL"),
     ]
+    for line.number, call in enumerate(calls):
+        call()
+    line.finish()
+    assert line.spans == [
+        Span("MTE2", "work", 4, 104, 144, 1),
+        Span("MTE2", "set", 104, 105, 144, 2, flag=1),
+        Span("V", "wait", 6, 145, 144, 3, flag=1),
+        Span("V", "work", 145, 155, 160, 4),
+        Span("V", "set", 155, 156, 160, 5, flag=2),
+        Span("S", "scalar", 0, 9, 9, 0, 7),
+        Span("S", "wait", 9, 161, 160, 6, flag=2),
+        Span("S", "set", 161, 163, 163, 7, flag=3),
+        Span("V", "wait", 164, 165, 163, 8, flag=3),
+        Span("V", "barrier", 165, 185, 185, 9),
+        Span("S", "scalar", 163, 166, 166, 8, 3),
+        Span("S", "barrier", 166, 205, 205, 10),
+    ]
+
+
+def test_recording_changes_no_time() -> None:
+    lines = Timeline(MACHINE), RecordingTimeline(MACHINE)
+    for line in lines:
+        for slot in range(40):
+            line.issue("MTE2", 50 + slot, 7)
+            line.set_flag("MTE2", "V", 0)
+            line.wait_flag("MTE2", "V", 0)
+            line.issue("V", 10)
+            line.scalar(2)
+            if slot == 30 and isinstance(line, RecordingTimeline):
+                line.stop()
+    assert lines[0].finish() == lines[1].finish()
+    assert lines[0].busy() == lines[1].busy()
+    assert sum(span.kind == "work" for span in lines[1].spans) == 62
 
 
 def test_a_flag_set_twice() -> None:
