@@ -58,15 +58,15 @@ class CanonicalizePass(NpucPass):
             self.lose(*loss)
 
 
-def canonicalize_module(module: ModuleOp) -> list[Loss]:
+def canonicalize_module(module: ModuleOp, more: Sequence[RewritePattern] = ()) -> list[Loss]:
     """Rewrite `module` to a fixed point; the origins that were lost with dead code.
 
-    Steps as in the module docstring. The result does not depend on the order of equal choices:
-    walks go forward, patterns are tried in their order.
+    Steps as in the module docstring, with the patterns of `more` after those of the ops. The result
+    does not depend on the order of equal choices: walks go forward, patterns are tried in order.
     """
     losses: list[Loss] = []
     for _ in range(_MAX_ROUNDS):
-        changed = apply_patterns(module, [_OwnPatterns()])
+        changed = apply_patterns(module, [_OwnPatterns(), *more])
         changed |= _fold(module)
         changed |= _merge_equal(module.body, None)
         changed |= _remove_dead(module, losses)
@@ -155,7 +155,10 @@ def _merge_in_block(block: Block, seen: _Seen) -> bool:
 
 def _merge(op: Operation, seen: _Seen) -> bool:
     key = _key(op)
-    known = seen.get(key, [])
+    # Its `get` writes out the key for every one that is missing, which takes longer than the rest.
+    known: list[Operation] = []
+    if key in seen:
+        known = seen[key]
     first = next((x for x in known if _same_bodies(x, op)), None)
     if first is None:
         seen[key] = [*known, op]
@@ -181,9 +184,7 @@ def _key(op: Operation) -> tuple[object, ...]:
 
 
 def _same_bodies(a: Operation, b: Operation) -> bool:
-    return all(
-        x.is_structurally_equivalent(y) for x, y in zip(a.regions, b.regions, strict=True)
-    )
+    return all(x.is_structurally_equivalent(y) for x, y in zip(a.regions, b.regions, strict=True))
 
 
 def _remove_dead(module: ModuleOp, losses: list[Loss]) -> bool:

@@ -170,9 +170,7 @@ def _argument_attributes(holder: IRDLOperation, index: int) -> dict[str, Attribu
     return dict(entries.data[index].data) if index < len(entries) else {}
 
 
-def _set_argument(
-    holder: IRDLOperation, index: int, key: str, attribute: Attribute | None
-) -> None:
+def _set_argument(holder: IRDLOperation, index: int, key: str, attribute: Attribute | None) -> None:
     """Set or (None) remove one attribute of one argument; drop `arg_attrs` when nothing is left."""
     count = len(holder.regions[0].block.args)
     entries = [_argument_attributes(holder, i) for i in range(count)]

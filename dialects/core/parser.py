@@ -31,9 +31,7 @@ from .locations import where
 class _Lexer(MLIRLexer):
     """xDSL's lexer, without the pattern that needs exponential time for a missing quote."""
 
-    _unescaped_characters_regex = re.compile(
-        r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"'
-    )
+    _unescaped_characters_regex = re.compile(r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"')
 
 
 class NpucParser(Parser):

@@ -21,6 +21,12 @@ SAME_TENSOR = VarConstraint("T", base(TensorType))
 class GraphOp(HasCanonicalizationPatternsInterface, NpucOp):
     """An operator of a neural network on tensors of static shape."""
 
+    ELEMENTWISE: ClassVar[bool] = False
+    """Whether an element of the result depends on those at its place in the operands and no others.
+
+    The operands broadcast by numpy's rules.
+    """
+
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
         """The rewrites that simplify this op; see `canonicalization.py`."""

@@ -36,7 +36,7 @@ def _is_filled_with(value: SSAValue, number: int) -> bool:
     return array.size > 0 and bool(array.flat[0] == number)
 
 
-def _hand_down(inner: Operation, step: Step) -> None:
+def hand_down(inner: Operation, step: Step) -> None:
     """Let the operand of `inner`, about to lose its last user, stand for the result of `inner`.
 
     `step` makes the operand from that result.
@@ -87,7 +87,7 @@ class MergeReshapes(RewritePattern):
             rewriter.replace(op, (), [op.x])
         elif isinstance(inner := op.x.owner, ReshapeOp):
             rewriter.replace(op, ReshapeOp(inner.x, static_shape(op.out)))
-            _hand_down(inner, Step("reshape", static_shape(inner.x)))
+            hand_down(inner, Step("reshape", static_shape(inner.x)))
 
 
 class MergeTransposes(RewritePattern):
@@ -102,7 +102,7 @@ class MergeTransposes(RewritePattern):
             composed = tuple(inner.order[axis] for axis in op.order)
             rewriter.replace(op, TransposeOp(inner.x, composed))
             inverse = tuple(inner.order.index(axis) for axis in range(len(inner.order)))
-            _hand_down(inner, Step("transpose", inverse))
+            hand_down(inner, Step("transpose", inverse))
 
 
 class MergeCasts(RewritePattern):
@@ -117,7 +117,19 @@ class MergeCasts(RewritePattern):
             source = dtype(inner.x)
             if dtype(inner.out) in _WIDER.get(source, ()):
                 rewriter.replace(op, CastOp(inner.x, dtype(op.out)))
-                _hand_down(inner, Step("cast", source))
+                hand_down(inner, Step("cast", source))
+
+
+class CastBeforeReshape(RewritePattern):
+    """A cast of a reshaped value stands before the reshape, with what made the value."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: CastOp, rewriter: PatternRewriter, /):
+        """Swap the two if nothing else uses the reshaped value."""
+        if isinstance(inner := op.x.owner, ReshapeOp) and op.x.has_one_use():
+            cast = CastOp(inner.x, dtype(op.out))
+            rewriter.replace(op, [cast, ReshapeOp(cast.out, static_shape(op.out))])
+            hand_down(inner, Step("reshape", static_shape(inner.x)))
 
 
 _NEUTRAL = (DropNeutralOperand(),)
@@ -130,6 +142,6 @@ PATTERNS: dict[type[Operation], tuple[RewritePattern, ...]] = {
     ReluOp: (DropRepeatedRelu(),),
     ReshapeOp: (MergeReshapes(),),
     TransposeOp: (MergeTransposes(),),
-    CastOp: (MergeCasts(),),
+    CastOp: (MergeCasts(), CastBeforeReshape()),
 }
 """The patterns of each op that has any."""

@@ -3,18 +3,28 @@
 from xdsl.ir import Dialect
 
 from .contraction import GemmOp, MatMulOp
-from .elementwise import AddOp, DivOp, MulOp, ReluOp, SubOp
+from .convolution import ConvOp
+from .elementwise import AddOp, DivOp, MaximumOp, MinimumOp, MulOp, ReluOp, SubOp
 from .movement import CastOp, ReshapeOp, TransposeOp
-from .normalization import SoftmaxOp
+from .normalization import BatchNormOp, SoftmaxOp
+from .pooling import AveragePoolOp, GlobalAveragePoolOp, GlobalMaxPoolOp, MaxPoolOp
 
 DIALECT = Dialect(
     "graph",
     [
         AddOp,
+        AveragePoolOp,
+        BatchNormOp,
         CastOp,
+        ConvOp,
         DivOp,
         GemmOp,
+        GlobalAveragePoolOp,
+        GlobalMaxPoolOp,
         MatMulOp,
+        MaxPoolOp,
+        MaximumOp,
+        MinimumOp,
         MulOp,
         ReluOp,
         ReshapeOp,

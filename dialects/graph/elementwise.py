@@ -28,6 +28,7 @@ class BinaryOp(GraphOp):
     out = result_def(TensorType)
     assembly_format = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($out)"
 
+    ELEMENTWISE: ClassVar[bool] = True
     NEUTRAL: ClassVar[int | None] = None
     """The right operand that leaves the left one as it is."""
 
@@ -125,6 +126,42 @@ class DivOp(BinaryOp):
 
 
 @irdl_op_definition
+class MaximumOp(BinaryOp):
+    """The larger of two tensors, elementwise with broadcasting; NaN if either is NaN.
+
+    ```mlir
+    %a = "test.op"() : () -> tensor<32x10xf32>
+    %b = "test.op"() : () -> tensor<f32>
+    %c = graph.maximum %a, %b : tensor<32x10xf32>, tensor<f32> -> tensor<32x10xf32>
+    ```
+    """
+
+    name = "graph.maximum"
+
+    def evaluate(self, *args: Array) -> Sequence[Array]:
+        """max(lhs, rhs)."""
+        return [elementwise.maximum(*args)]
+
+
+@irdl_op_definition
+class MinimumOp(BinaryOp):
+    """The smaller of two tensors, elementwise with broadcasting; NaN if either is NaN.
+
+    ```mlir
+    %a = "test.op"() : () -> tensor<32x10xf32>
+    %b = "test.op"() : () -> tensor<f32>
+    %c = graph.minimum %a, %b : tensor<32x10xf32>, tensor<f32> -> tensor<32x10xf32>
+    ```
+    """
+
+    name = "graph.minimum"
+
+    def evaluate(self, *args: Array) -> Sequence[Array]:
+        """min(lhs, rhs)."""
+        return [elementwise.minimum(*args)]
+
+
+@irdl_op_definition
 class ReluOp(GraphOp):
     """The larger of each element and zero; NaN stays NaN.
 
@@ -135,6 +172,7 @@ class ReluOp(GraphOp):
     """
 
     name = "graph.relu"
+    ELEMENTWISE: ClassVar[bool] = True
 
     x = operand_def(SAME_TENSOR)
     out = result_def(SAME_TENSOR)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, TensorType, i64
@@ -129,6 +130,7 @@ class CastOp(GraphOp):
     """
 
     name = "graph.cast"
+    ELEMENTWISE: ClassVar[bool] = True
 
     x = operand_def(TensorType)
     out = result_def(TensorType)
@@ -144,7 +146,8 @@ class CastOp(GraphOp):
 
     def evaluate(self, *args: Array) -> Sequence[Array]:
         """The converted array."""
-        return [cast(args[0], dtype(self.out), "zero")]
+        target = dtype(self.out)
+        return [cast(args[0], target, "even" if is_float(target) else "zero")]
 
     def cost(self) -> Cost:
         """One operation per element."""

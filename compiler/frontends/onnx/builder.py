@@ -8,13 +8,13 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ....dialects.core.attributes import (
     BlobAttr,
-    DenseAttr,
     OriginAttr,
     tensor_of,
     tensor_type,
     typed,
 )
-from ....dialects.core.dtypes import Array, is_float
+from ....dialects.core.constants import is_plain
+from ....dialects.core.dtypes import Array
 from ....dialects.core.ops import INLINE_BYTES, ConstantOp, WeightOp
 from ....dialects.core.origins import NAME, add_origins
 from ....dialects.core.store import MEMORY, Store
@@ -61,6 +61,12 @@ class GraphBuilder:
         self._block.add_op(op)
         return op.results[0]
 
+    def constant(self, array: Array) -> SSAValue:
+        """Append a constant that is not in the model as such; at most `INLINE_BYTES`."""
+        op = ConstantOp.of(array)
+        self._block.add_op(op)
+        return op.result
+
     def value(self, tensor: str) -> SSAValue:
         """The value of a tensor of the model that an earlier node or nobody produces."""
         if tensor not in self._values:
@@ -94,7 +100,7 @@ class GraphBuilder:
         """A constant in the text if it is small and plain, else a weight in the store."""
         if constant.nbytes <= INLINE_BYTES:
             array = constant.values()
-            if _is_plain(array, constant.dtype):
+            if is_plain(array):
                 return ConstantOp.of(array)
         stored = tensor_of(constant.dtype, constant.shape)
         if constant.range:
@@ -107,11 +113,6 @@ class GraphBuilder:
 def _named(names: Iterable[str]) -> ArrayAttr[DictionaryAttr]:
     """The attributes of arguments or results with the framework's names."""
     return ArrayAttr([DictionaryAttr({NAME: StringAttr(name)}) for name in names])
-
-
-def _is_plain(array: Array, dtype: str) -> bool:
-    """Whether passes may want to look at the constant: integers, and floats that are all equal."""
-    return not is_float(dtype) or array.size < 2 or DenseAttr.of(array).is_splat()
 
 
 def _port(name: str, value: SSAValue) -> Port:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 from ....dialects.graph.base import dtype, static_shape
 from ....dialects.graph.contraction import GemmOp, MatMulOp
@@ -10,6 +11,9 @@ from ....dialects.graph.movement import ReshapeOp, TransposeOp
 from .builder import GraphBuilder
 from .node import Node
 from .rule import Rule, long_factors
+
+_BROADCASTS_SINCE = 7
+"""The operator set from which on C of a Gemm broadcasts without being told to."""
 
 
 def _matmul(node: Node, graph: GraphBuilder) -> Sequence[SSAValue]:
@@ -33,15 +37,23 @@ def _gemm(node: Node, graph: GraphBuilder) -> Sequence[SSAValue]:
     """All attributes keep their meaning; the third operand is optional from opset 11 on."""
     if dtype(graph.value(node.inputs[0])) == "i32":
         return [_integer_gemm(node, graph)]
+    a, b = (graph.value(name) for name in node.inputs[:2])
+    c = graph.value(node.inputs[2]) if node.has_input(2) else None
     out = GemmOp(
-        graph.value(node.inputs[0]),
-        graph.value(node.inputs[1]),
-        graph.value(node.inputs[2]) if node.has_input(2) else None,
+        a,
+        b,
+        c,
         alpha=node.real("alpha", 1.0),
         beta=node.real("beta", 1.0),
         trans_a=bool(node.integer("transA", 0)),
         trans_b=bool(node.integer("transB", 0)),
     )
+    must_fit = node.opset < _BROADCASTS_SINCE and not node.integer("broadcast", 0)
+    if must_fit and c is not None and static_shape(c) != static_shape(out.out):
+        raise VerifyException(
+            f"C has shape {list(static_shape(c))}, the product {list(static_shape(out.out))}, "
+            "and the attribute `broadcast`, needed for that before opset 7, is not set"
+        )
     return [graph.add(out)]
 
 

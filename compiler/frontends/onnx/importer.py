@@ -6,14 +6,14 @@ from typing import NamedTuple
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import VerifyException
 
-from ....dialects.core.errors import InputError, UnsupportedError
+from ....dialects.core.errors import InputError
 from ....dialects.core.store import Store
 from .builder import GraphBuilder
-from .constants import read_constants
+from .constants import Constants, read_constants
 from .node import Node, TensorInfo
 from .reading import Source, read_model
 from .shapes import Port, declared_type, fix_inputs, infer_types
-from .support import OLDEST_OPSET, RULES, check
+from .support import RULES, check
 from .tensors import Constant
 
 
@@ -21,13 +21,45 @@ class Imported(NamedTuple):
     """A model as a module with `func.func @main`, and what to know about it.
 
     `warnings` are sentences about what was assumed; `inputs` and `outputs` are in the order of the
-    model.
+    model; `operators` has the operator of each node by the node's name.
     """
 
     module: ModuleOp
     warnings: list[str]
     inputs: list[Port]
     outputs: list[Port]
+    operators: dict[str, str]
+
+
+class Survey(NamedTuple):
+    """A model as read: what is known of its tensors and nodes before anything is built.
+
+    `versions` has the operator set of each domain, `types` every tensor of which something is
+    known, `warnings` sentences about what was assumed.
+    """
+
+    source: Source
+    versions: dict[str, int]
+    inputs: list[Port]
+    constants: Constants
+    types: dict[str, TensorInfo]
+    nodes: list[Node]
+    warnings: list[str]
+
+    @property
+    def name(self) -> str:
+        """What to call the model in messages."""
+        return self.source.name
+
+    @property
+    def given(self) -> list[str]:
+        """The tensors that are there before the first node."""
+        stored = (tensor.name for tensor in self.source.model.graph.initializer)
+        return [*(port.name for port in self.inputs), *stored]
+
+    def is_constant(self, node: Node) -> bool:
+        """Whether all that a node makes is known already, so that it is not built."""
+        return all(output in self.constants.tensors for output in node.outputs)
 
 
 def import_onnx(
@@ -42,25 +74,37 @@ def import_onnx(
     `InputError` for what is not a model or not valid, `UnsupportedError` listing every node that
     cannot be imported.
     """
+    found = survey(source, shapes)
+    check(found.name, found.nodes, found.given)
+    return build_module(found, store)
+
+
+def build_module(found: Survey, store: Store) -> Imported:
+    """The module of a model whose nodes are all supported; `InputError` as for `import_onnx`."""
+    graph = GraphBuilder(found.inputs, found.constants.tensors, found.constants.makers, store)
+    for node in found.nodes:
+        if not found.is_constant(node):
+            build_node(node, graph)
+    module, outputs = graph.finish(_output_names(found.source, graph))
+    _compare(found.source, outputs, found.warnings)
+    operators = {node.name: node.op for node in found.nodes}
+    return Imported(module, found.warnings, found.inputs, outputs, operators)
+
+
+def survey(source: object, shapes: Mapping[str, Sequence[int]] | None = None) -> Survey:
+    """Read a model as `import_onnx` does, without checking or building any node."""
     read = read_model(source)
     warnings: list[str] = []
     versions = _versions(read, warnings)
     inputs = fix_inputs(read, shapes or {}, warnings)
     constants = read_constants(read, versions[""])
-    nodes = _nodes(read, versions, infer_types(read, inputs, warnings), constants.tensors)
-    initializers = [tensor.name for tensor in read.model.graph.initializer]
-    check(read.name, nodes, [*(port.name for port in inputs), *initializers])
-    graph = GraphBuilder(inputs, constants.tensors, constants.makers, store)
-    for node in nodes:
-        if not all(output in constants.tensors for output in node.outputs):
-            _build(node, graph)
-    module, outputs = graph.finish(_output_names(read, graph))
-    _compare(read, outputs, warnings)
-    return Imported(module, warnings, inputs, outputs)
+    types = infer_types(read, inputs, warnings)
+    nodes = _nodes(read, versions, types, constants.tensors)
+    return Survey(read, versions, inputs, constants, types, nodes, warnings)
 
 
 def _versions(source: Source, warnings: list[str]) -> dict[str, int]:
-    """The operator set version of each domain; "" is ONNX's own, which must not be too old."""
+    """The operator set version of each domain; "" is ONNX's own."""
     from onnx import defs
 
     versions = {
@@ -68,12 +112,6 @@ def _versions(source: Source, warnings: list[str]) -> dict[str, int]:
         for entry in source.model.opset_import
     }
     own = versions.setdefault("", 1)
-    if own < OLDEST_OPSET:
-        raise UnsupportedError(
-            f"{source.name} uses opset {own}",
-            why=f"npuc reads opset {OLDEST_OPSET} and later",
-            hint="convert it by `onnx.version_converter.convert_version`",
-        )
     if own > defs.onnx_opset_version():
         warnings.append(
             f"opset {own} is newer than the installed onnx knows ({defs.onnx_opset_version()}); "
@@ -100,7 +138,7 @@ def _nodes(
     return nodes
 
 
-def _build(node: Node, graph: GraphBuilder) -> None:
+def build_node(node: Node, graph: GraphBuilder) -> None:
     """Add a node's ops; `InputError` if the types of its inputs are not right for it."""
     try:
         values = RULES[node.op].build(node, graph)

@@ -112,6 +112,18 @@ class Node:
         found = self._attribute(name, _FLOAT)
         return float(found.f) if found else default
 
+    def text(self, name: str, default: str) -> str:
+        """A string attribute; `InputError` if it is not UTF-8."""
+        found = self._attribute(name, _STRING)
+        if found is None:
+            return default
+        try:
+            return bytes(found.s).decode()
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"the attribute `{name}` is no text", where=self.where, why=str(error)
+            ) from error
+
     def integers(self, name: str) -> tuple[int, ...] | None:
         """A list of integers, or None if it is not set."""
         found = self._attribute(name, _INTS)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -40,14 +41,9 @@ def read_model(source: object) -> Source:
     `InputError` says what is wrong with anything else, with unreadable and truncated files, and
     with files of other formats.
     """
-    try:
-        import onnx
-    except ImportError as error:
-        raise InputError(
-            "reading an ONNX model needs the package `onnx`",
-            why=str(error),
-            hint="pip install npuc[onnx]",
-        ) from error
+    require_onnx()
+    import onnx
+
     nowhere = wire.Ranges([], {})
     if isinstance(source, onnx.ModelProto):
         return _checked(Source(cast(messages.Model, source), None, nowhere))
@@ -63,6 +59,18 @@ def read_model(source: object) -> Source:
         f"a model cannot be read from a `{type(source).__name__}`",
         hint="give a path, the bytes of an ONNX file, or an onnx.ModelProto",
     )
+
+
+def require_onnx() -> None:
+    """`InputError` if the package `onnx` is not there to be imported."""
+    try:
+        import_module("onnx")
+    except ImportError as error:
+        raise InputError(
+            "reading an ONNX model needs the package `onnx`",
+            why=str(error),
+            hint="pip install npuc[onnx]",
+        ) from error
 
 
 def _read_bytes(path: Path) -> bytes:

@@ -4,27 +4,28 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 
 from ....dialects.core.errors import InputError, UnsupportedError
-from . import contraction, elementwise, movement, normalization
+from . import contraction, elementwise, movement, normalization, windows
 from .constants import unusable_constant
 from .node import Node
 from .rule import Rule
 from .tensors import ELEMENT_TYPES
 
-OLDEST_OPSET = 7
-"""The first operator set with today's broadcasting."""
-
 # Operators whose nearest relative has another name.
 _RELATIVES = {
     "LeakyRelu": "Relu",
     "PRelu": "Relu",
-    "Clip": "Relu",
     "LogSoftmax": "Softmax",
     "Hardmax": "Softmax",
-    "Squeeze": "Reshape",
-    "Unsqueeze": "Reshape",
     "Einsum": "MatMul",
-    "Conv": "MatMul",
-    "Sum": "Add",
+    "ConvTranspose": "Conv",
+    "ConvInteger": "Conv",
+    "LpPool": "AveragePool",
+    "GlobalLpPool": "GlobalAveragePool",
+    "InstanceNormalization": "BatchNormalization",
+    "LayerNormalization": "BatchNormalization",
+    "HardSigmoid": "Clip",
+    "HardSwish": "Clip",
+    "Mean": "Sum",
     "Neg": "Sub",
     "Reciprocal": "Div",
     "CastLike": "Cast",
@@ -36,6 +37,7 @@ RULES: dict[str, Rule] = {
     **elementwise.RULES,
     **movement.RULES,
     **normalization.RULES,
+    **windows.RULES,
 }
 """The operators of ONNX's own domain that become graph ops. Constant is read beforehand."""
 
@@ -49,6 +51,18 @@ def check(name: str, nodes: Sequence[Node], given: Iterable[str]) -> None:
     `given` are the tensors there before the first node. `InputError` lists all nodes that are not
     valid ONNX, `UnsupportedError` all that are but that npuc does not do.
     """
+    check_valid(name, nodes, given)
+    reasons = unsupported(nodes)
+    if reasons:
+        raise UnsupportedError(
+            f"{len(reasons)} of {len(nodes)} nodes of {name} are not supported",
+            why=_listing(f"{_described(node)}: {reason}" for node, reason in reasons),
+            hint=f"supported are {', '.join(SUPPORTED)}",
+        )
+
+
+def check_valid(name: str, nodes: Sequence[Node], given: Iterable[str]) -> None:
+    """`InputError` listing all nodes that are not valid ONNX; arguments as for `check`."""
     invalid = [*_loose_ends(nodes, set(given))]
     for node in nodes:
         invalid += [f"{node.where}: {problem}" for problem in _schema_problems(node)]
@@ -58,13 +72,11 @@ def check(name: str, nodes: Sequence[Node], given: Iterable[str]) -> None:
             why=_listing(invalid),
             hint="`onnx.checker.check_model` must accept it",
         )
-    reasons = [(node, reason) for node in nodes if (reason := _refusal(node))]
-    if reasons:
-        raise UnsupportedError(
-            f"{len(reasons)} of {len(nodes)} nodes of {name} are not supported",
-            why=_listing(f"{_described(node)}: {reason}" for node, reason in reasons),
-            hint=f"supported are {', '.join(SUPPORTED)}",
-        )
+
+
+def unsupported(nodes: Sequence[Node]) -> list[tuple[Node, str]]:
+    """The valid nodes that npuc does not do, each with the reason."""
+    return [(node, reason) for node in nodes if (reason := _refusal(node))]
 
 
 def _listing(lines: Iterable[str]) -> str:

@@ -20,7 +20,7 @@ from npuc.dialects.core.registry import make_context
 from npuc.dialects.core.store import Store
 from npuc.dialects.graph.elementwise import ReluOp
 from npuc.dialects.graph.movement import ReshapeOp
-from onnx_models import imported, model, node, random, run, tensor
+from onnx_models import imported, model, node, random, reference, run, tensor
 
 DIGITS = Path(__file__).parents[3] / "examples/digits"
 
@@ -101,6 +101,13 @@ def test_the_digits_model_classifies() -> None:
         (probabilities,) = Interpreter(module, store).call("main", data["image"])
         right = probabilities.argmax(axis=1) == data["label"]
     assert right.mean() > 0.9
+
+
+def test_the_digits_network_of_convolutions_agrees_with_onnxruntime() -> None:
+    source = cast(Any, onnx).load(DIGITS / "digits_cnn.onnx")
+    feeds = {"image": np.load(DIGITS / "heldback.npz")["image"].reshape(32, 1, 8, 8)}
+    (got,), (expected,) = run(source, feeds), reference(source, feeds)
+    np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5)
 
 
 class TestConstants:

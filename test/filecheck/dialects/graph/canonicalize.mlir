@@ -113,3 +113,20 @@ func.func @relus(%x: tensor<4xf32>) -> tensor<4xf32> {
   %1 = graph.relu %0 : tensor<4xf32>
   func.return %1 : tensor<4xf32>
 }
+
+// -----
+
+// A cast stands before a reshape, unless the reshaped value has other users.
+// CHECK-LABEL: func.func @cast_of_a_reshape
+// CHECK-SAME: (%[[X:.*]]: tensor<2x3xf32> {core.origins = [#core.origin<"flatten", "t", [#core.step<"reshape", [2, 3]>]>]}
+func.func @cast_of_a_reshape(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>) -> (tensor<6xf16>, tensor<6xf16>, tensor<6xf32>) {
+  // CHECK-NEXT: %[[C:.*]] = graph.cast %[[X]] : tensor<2x3xf32> -> tensor<2x3xf16>
+  // CHECK-NEXT: %[[R:.*]] = graph.reshape %[[C]] : tensor<2x3xf16> -> tensor<6xf16>
+  // CHECK-NEXT: %[[S:.*]] = graph.reshape %{{.*}} : tensor<2x3xf32> -> tensor<6xf32>
+  // CHECK-NEXT: %[[D:.*]] = graph.cast %[[S]] : tensor<6xf32> -> tensor<6xf16>
+  %0 = graph.reshape %x {core.origins = [[#core.origin<"flatten", "t">]]} : tensor<2x3xf32> -> tensor<6xf32>
+  %1 = graph.cast %0 : tensor<6xf32> -> tensor<6xf16>
+  %2 = graph.reshape %y : tensor<2x3xf32> -> tensor<6xf32>
+  %3 = graph.cast %2 : tensor<6xf32> -> tensor<6xf16>
+  func.return %1, %3, %2 : tensor<6xf16>, tensor<6xf16>, tensor<6xf32>
+}

@@ -95,3 +95,101 @@
 %a = "test.op"() : () -> tensor<?x8xf32>
 // expected-error@+1 {{expected a static shape, got `tensor<?x8xf32>`}}
 %b = graph.relu %a : tensor<?x8xf32>
+
+// -----
+
+// Filters must see the channels of a group.
+%x, %w = "test.op"() : () -> (tensor<1x4x8x8xf32>, tensor<6x4x3x3xf32>)
+// expected-error@+1 {{filters see 4 channels in each of 2 groups, but the images have 4}}
+%y = graph.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] groups 2 layout "channels_first" : (tensor<1x4x8x8xf32>, tensor<6x4x3x3xf32>) -> tensor<1x6x6x6xf32>
+
+// -----
+
+// Groups are equal.
+%x, %w = "test.op"() : () -> (tensor<1x4x8x8xf32>, tensor<6x1x3x3xf32>)
+// expected-error@+1 {{4 channels and 6 filters cannot be split into 4 groups}}
+%y = graph.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] groups 4 layout "channels_first" : (tensor<1x4x8x8xf32>, tensor<6x1x3x3xf32>) -> tensor<1x6x6x6xf32>
+
+// -----
+
+// The layout decides what the axes are.
+%x, %w = "test.op"() : () -> (tensor<1x8x8x4xf32>, tensor<3x3x4x6xf32>)
+// expected-error@+1 {{result #0 is `tensor<1x6x6x6xf32>`, but the operands give `tensor<1x8x8x6xf32>`}}
+%y = graph.conv %x, %w strides [1, 1] dilations [1, 1] pads [1, 1, 1, 1] groups 1 layout "channels_last" : (tensor<1x8x8x4xf32>, tensor<3x3x4x6xf32>) -> tensor<1x6x6x6xf32>
+
+// -----
+
+// There are two layouts.
+%x = "test.op"() : () -> tensor<1x8x8x4xf32>
+// expected-error@+1 {{the layout is `nchw`, not channels_first or channels_last}}
+%y = graph.global_max_pool %x layout "nchw" : tensor<1x8x8x4xf32> -> tensor<1x1x1x4xf32>
+
+// -----
+
+// A matrix is no image.
+%x = "test.op"() : () -> tensor<8x4xf32>
+// expected-error@+1 {{a tensor of shape [8, 4] has 0 spatial axes; one or two are supported}}
+%y = graph.global_average_pool %x layout "channels_last" : tensor<8x4xf32> -> tensor<8x4xf32>
+
+// -----
+
+// Neither is a video.
+%x, %w = "test.op"() : () -> (tensor<1x4x8x8x8xf32>, tensor<6x4x3x3x3xf32>)
+// expected-error@+1 {{has 3 spatial axes; one or two are supported}}
+%y = graph.conv %x, %w strides [1, 1, 1] dilations [1, 1, 1] pads [0, 0, 0, 0, 0, 0] groups 1 layout "channels_first" : (tensor<1x4x8x8x8xf32>, tensor<6x4x3x3x3xf32>) -> tensor<1x6x6x6x6xf32>
+
+// -----
+
+// Every list has an entry for each spatial axis.
+%x, %w = "test.op"() : () -> (tensor<1x4x8x8xf32>, tensor<6x4x3x3xf32>)
+// expected-error@+1 {{pads [1, 1] must be 4 integers from 0 on, for 2 spatial axes}}
+%y = graph.conv %x, %w strides [1, 1] dilations [1, 1] pads [1, 1] groups 1 layout "channels_first" : (tensor<1x4x8x8xf32>, tensor<6x4x3x3xf32>) -> tensor<1x6x8x8xf32>
+
+// -----
+
+// A window must fit.
+%x = "test.op"() : () -> tensor<1x4x8xf32>
+// expected-error@+1 {{the window reaches over 11 elements of spatial axis 0, which has 10 with padding}}
+%y = graph.max_pool %x window [6] strides [1] dilations [2] pads [1, 1] layout "channels_first" : tensor<1x4x8xf32> -> tensor<1x4x1xf32>
+
+// -----
+
+// The window has the axes of the operand.
+%x = "test.op"() : () -> tensor<1x4x8x8xf32>
+// expected-error@+1 {{the window [2] does not have the 2 spatial axes of the operand}}
+%y = graph.max_pool %x window [2] strides [1] dilations [1] pads [0, 0] layout "channels_first" : tensor<1x4x8x8xf32> -> tensor<1x4x7x7xf32>
+
+// -----
+
+// Padding has no maximum.
+%x = "test.op"() : () -> tensor<1x4x8xf32>
+// expected-error@+1 {{a window lies on padding alone: sizes [8], window [2], pads [2, 0]}}
+%y = graph.max_pool %x window [2] strides [1] dilations [1] pads [2, 0] layout "channels_first" : tensor<1x4x8xf32> -> tensor<1x4x9xf32>
+
+// -----
+
+// What does not count must be padding that would.
+%x = "test.op"() : () -> tensor<1x4x8xf32>
+// expected-error@+1 {{uncounted [1] is no part of the padding after the axes that counts, which is none}}
+%y = graph.average_pool %x window [2] strides [1] dilations [1] pads [1, 1] uncounted [1] layout "channels_first" : tensor<1x4x8xf32> -> tensor<1x4x9xf32>
+
+// -----
+
+// Means are floats.
+%x = "test.op"() : () -> tensor<1x4x8xi32>
+// expected-error@+1 {{expected floating-point elements, got `tensor<1x4x8xi32>`}}
+%y = graph.global_average_pool %x layout "channels_first" : tensor<1x4x8xi32> -> tensor<1x4x1xi32>
+
+// -----
+
+// The bias is by filter.
+%x, %w, %b = "test.op"() : () -> (tensor<1x4x8xf32>, tensor<6x4x3xf32>, tensor<4xf32>)
+// expected-error@+1 {{the bias has shape [4], but there are 6 filters}}
+%y = graph.conv %x, %w add %b strides [1] dilations [1] pads [0, 0] groups 1 layout "channels_first" : (tensor<1x4x8xf32>, tensor<6x4x3xf32>, tensor<4xf32>) -> tensor<1x6x6xf32>
+
+// -----
+
+// The parameters of a batch norm are by channel.
+%x, %p = "test.op"() : () -> (tensor<1x4x8xf32>, tensor<8xf32>)
+// expected-error@+1 {{a parameter has shape [8], but there are 4 channels}}
+%y = graph.batch_norm %x scale %p bias %p mean %p variance %p epsilon 0.001 : f32 channel_axis 1 : (tensor<1x4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<1x4x8xf32>

@@ -54,3 +54,43 @@ func.func @movement(%a: tensor<2x3x4xf32>, %s: tensor<f32>) {
   %3 = graph.cast %a : tensor<2x3x4xf32> -> tensor<2x3x4xui8>
   func.return
 }
+
+// Convolutions in both layouts, of one and two spatial axes, in groups, with and without a bias.
+// CHECK-LABEL: func.func @conv
+func.func @conv(%x: tensor<1x4x8x8xf16>, %w: tensor<6x2x3x3xf16>, %b: tensor<6xf32>, %l: tensor<2x9x3xf32>, %k: tensor<4x3x5xf32>) {
+  // CHECK: graph.conv %{{.*}}, %{{.*}} add %{{.*}} strides [2, 1] dilations [1, 2] pads [1, 2, 1, 2] groups 2 layout "channels_first" : (tensor<1x4x8x8xf16>, tensor<6x2x3x3xf16>, tensor<6xf32>) -> tensor<1x6x4x8xf32>
+  %0 = graph.conv %x, %w add %b strides [2, 1] dilations [1, 2] pads [1, 2, 1, 2] groups 2 layout "channels_first" : (tensor<1x4x8x8xf16>, tensor<6x2x3x3xf16>, tensor<6xf32>) -> tensor<1x6x4x8xf32>
+  // CHECK-NEXT: graph.conv %{{.*}}, %{{.*}} strides [1] dilations [2] pads [0, 3] groups 1 layout "channels_last" : (tensor<2x9x3xf32>, tensor<4x3x5xf32>) -> tensor<2x6x5xf32>
+  %1 = graph.conv %l, %k strides [1] dilations [2] pads [0, 3] groups 1 layout "channels_last" : (tensor<2x9x3xf32>, tensor<4x3x5xf32>) -> tensor<2x6x5xf32>
+  func.return
+}
+
+// Pools; what completes a last window is padding that never counts.
+// CHECK-LABEL: func.func @pools
+func.func @pools(%x: tensor<1x8x8x4xf32>, %i: tensor<1x4x9xi8>) {
+  // CHECK: graph.max_pool %{{.*}} window [3, 2] strides [2, 2] dilations [1, 1] pads [1, 0, 1, 0] layout "channels_last" : tensor<1x8x8x4xf32> -> tensor<1x4x4x4xf32>
+  %0 = graph.max_pool %x window [3, 2] strides [2, 2] dilations [1, 1] pads [1, 0, 1, 0] layout "channels_last" : tensor<1x8x8x4xf32> -> tensor<1x4x4x4xf32>
+  // CHECK-NEXT: graph.max_pool %{{.*}} window [2] strides [2] dilations [3] pads [0, 0] layout "channels_first" : tensor<1x4x9xi8> -> tensor<1x4x3xi8>
+  %1 = graph.max_pool %i window [2] strides [2] dilations [3] pads [0, 0] layout "channels_first" : tensor<1x4x9xi8> -> tensor<1x4x3xi8>
+  // CHECK-NEXT: graph.average_pool %{{.*}} window [3, 3] strides [2, 2] dilations [1, 1] pads [1, 1, 2, 2] count_include_pad uncounted [1, 1] layout "channels_last" : tensor<1x8x8x4xf32> -> tensor<1x5x5x4xf32>
+  %2 = graph.average_pool %x window [3, 3] strides [2, 2] dilations [1, 1] pads [1, 1, 2, 2] count_include_pad uncounted [1, 1] layout "channels_last" : tensor<1x8x8x4xf32> -> tensor<1x5x5x4xf32>
+  // CHECK-NEXT: graph.average_pool %{{.*}} window [8, 8] strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] layout "channels_last" : tensor<1x8x8x4xf32> -> tensor<1x1x1x4xf32>
+  %3 = graph.average_pool %x window [8, 8] strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] layout "channels_last" : tensor<1x8x8x4xf32> -> tensor<1x1x1x4xf32>
+  // CHECK-NEXT: graph.global_average_pool %{{.*}} layout "channels_last" : tensor<1x8x8x4xf32> -> tensor<1x1x1x4xf32>
+  %4 = graph.global_average_pool %x layout "channels_last" : tensor<1x8x8x4xf32> -> tensor<1x1x1x4xf32>
+  // CHECK-NEXT: graph.global_max_pool %{{.*}} layout "channels_first" : tensor<1x4x9xi8> -> tensor<1x4x1xi8>
+  %5 = graph.global_max_pool %i layout "channels_first" : tensor<1x4x9xi8> -> tensor<1x4x1xi8>
+  func.return
+}
+
+// A batch norm names its parameters; maxima and minima broadcast as arithmetic does.
+// CHECK-LABEL: func.func @norm
+func.func @norm(%x: tensor<1x3x8xf32>, %p: tensor<3xf32>, %s: tensor<f32>) {
+  // CHECK: graph.batch_norm %{{.*}} scale %{{.*}} bias %{{.*}} mean %{{.*}} variance %{{.*}} epsilon 1.000000e-03 : f32 channel_axis 1 : (tensor<1x3x8xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<1x3x8xf32>
+  %0 = graph.batch_norm %x scale %p bias %p mean %p variance %p epsilon 1.0e-03 : f32 channel_axis 1 : (tensor<1x3x8xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<1x3x8xf32>
+  // CHECK-NEXT: graph.maximum %{{.*}}, %{{.*}} : tensor<1x3x8xf32>, tensor<f32> -> tensor<1x3x8xf32>
+  %1 = graph.maximum %x, %s : tensor<1x3x8xf32>, tensor<f32> -> tensor<1x3x8xf32>
+  // CHECK-NEXT: graph.minimum %{{.*}}, %{{.*}} : tensor<f32>, tensor<1x3x8xf32> -> tensor<1x3x8xf32>
+  %2 = graph.minimum %s, %x : tensor<f32>, tensor<1x3x8xf32> -> tensor<1x3x8xf32>
+  func.return
+}
