@@ -1,7 +1,8 @@
 """Local rewrites that bring tensor code to one form; `tensor-canonicalize` repeats them.
 
 Each pattern changes inputs and maps in place, so that the op keeps its origins and location; the
-origins of a value that nothing reads any more move to the value it was made of.
+origins of a value that nothing reads any more move to the value it was made of. Ops that read along
+windows keep their inputs as they are: a window has no form along other axes.
 """
 
 from collections.abc import Sequence
@@ -66,7 +67,7 @@ class DropUnusedInputs(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: StructuredOp, rewriter: PatternRewriter, /) -> None:
         """Drop the first such input; the driver comes back for more."""
-        if not op.FREE_INPUTS:
+        if not op.FREE_INPUTS or op.has_windows:
             return
         for index, arg in enumerate(op.body.args):
             if not arg.uses and _drop_input(op, index):
@@ -80,7 +81,7 @@ class MergeEqualInputs(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: StructuredOp, rewriter: PatternRewriter, /) -> None:
         """Let the body read the first of two equal inputs; drop the second."""
-        if not op.FREE_INPUTS:
+        if not op.FREE_INPUTS or op.has_windows:
             return
         first: dict[tuple[SSAValue, AffineMap], int] = {}
         for index, key in enumerate(zip(op.inputs, op.input_maps, strict=True)):
@@ -98,8 +99,10 @@ class FoldSplatIntoBody(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: StructuredOp, rewriter: PatternRewriter, /) -> None:
         """Drop the first such input and read an `arith.constant` instead."""
+        if not op.FREE_INPUTS or op.has_windows:
+            return
         # An op on constants alone is one as a whole, which the driver folds.
-        if not op.FREE_INPUTS or all(isinstance(v.owner, ConstantOp) for v in op.inputs):
+        if all(isinstance(v.owner, ConstantOp) for v in op.inputs):
             return
         for index, value in enumerate(op.inputs):
             scalar = _splat(value)
@@ -118,6 +121,8 @@ class FoldMovementIntoMap(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: StructuredOp, rewriter: PatternRewriter, /) -> None:
         """Read the source of the first such input."""
+        if op.has_windows:
+            return
         for index, value in enumerate(op.inputs):
             moved = value.owner
             if not isinstance(moved, StructuredOp) or not _is_movement(moved):
@@ -139,7 +144,8 @@ class FoldMovementIntoMap(RewritePattern):
 
 def _is_movement(op: StructuredOp) -> bool:
     """Whether the op has one input and moves its elements unchanged."""
-    return len(op.inputs) == 1 and op.combiner is None and is_forwarding(op.body)
+    moves = len(op.inputs) == 1 and op.combiner is None and is_forwarding(op.body)
+    return moves and not op.has_windows
 
 
 def _through(moved: StructuredOp, map: AffineMap) -> AffineMap:

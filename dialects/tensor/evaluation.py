@@ -1,25 +1,30 @@
 """Vectorised evaluation of an iteration space: the body runs once, on whole arrays.
 
-1. Every input becomes a view in iteration order: axes permuted to the order of the dims, a new axis
+1. An axis that is read along a window becomes two, of its position and of the position in it; they
+   overlap in memory. Only the padding needs a copy.
+2. Every input becomes a view in iteration order: axes permuted to the order of the dims, a new axis
    of size 1 for each dim its map leaves out. Nothing is copied.
-2. The body is evaluated once over these views; numpy broadcasting is the iteration.
-3. The reduction dims are joined by the combiner, in f32 for 16-bit floats, and rounded once.
-4. The dims that are left are permuted to the order of the result's axes.
+3. The body is evaluated once over these views; numpy broadcasting is the iteration.
+4. The reduction dims are joined by the combiner, in f32 for 16-bit floats, and rounded once.
+5. The dims that are left are permuted to the order of the result's axes.
 
-A sum of products over dims both factors share skips 2 and 3: it is a batched matrix product.
+A sum of products over dims both factors share skips 3 and 4: it is a batched matrix product.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import cast
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from xdsl.ir import Block
 
 from ..core.dtypes import Array, to_numpy
 from ..core.interpreter import evaluate_block
 from ..core.kernels.contract import matmul
-from ..core.kernels.reduce import REDUCTIONS
+from ..core.kernels.reduce import REDUCTIONS, Combiner, neutral
+from .axes import Axis, Window
 from .bodies import product_args
 
 
@@ -27,12 +32,13 @@ from .bodies import product_args
 class IterationPlan:
     """What evaluation needs to know of a structured op.
 
-    `input_axes` and `result_axes` give the dim of each axis (None: an axis of size 1 without one),
-    `reductions` the dims joined by `combiner`, `dtype` the name of the result's element type.
+    `input_axes` and `result_axes` give the dim of each axis (None: an axis of size 1 without one)
+    or the window over it, `reductions` the dims joined by `combiner`, `dtype` the name of the
+    result's element type.
     """
 
     body: Block
-    input_axes: tuple[tuple[int | None, ...], ...]
+    input_axes: tuple[tuple[Axis, ...], ...]
     result_axes: tuple[int | None, ...]
     extents: tuple[int, ...]
     reductions: tuple[int, ...]
@@ -45,19 +51,73 @@ class IterationPlan:
         return tuple(d for d in range(len(self.extents)) if d not in self.reductions)
 
 
+@dataclass(frozen=True)
+class _Read:
+    """An input whose windows are spread out: the dim of each axis of the array."""
+
+    array: Array
+    axes: tuple[int | None, ...]
+
+    @property
+    def dims(self) -> list[int]:
+        """The dims it is read along, in the order of its axes."""
+        return [a for a in self.axes if a is not None]
+
+
 def evaluate_plan(plan: IterationPlan, args: Sequence[Array]) -> Array:
     """The result array; may be a read-only view of an input where nothing is computed."""
-    factors = _factors(plan)
-    if factors is not None:
-        value = _contract(plan, args, *factors)
+    factors = product_args(plan.body) if plan.combiner == "add" and len(args) == 2 else None
+    combiner = None if factors is not None else cast("Combiner | None", plan.combiner)
+    reads = [
+        _spread(arg, axes, plan.extents, combiner)
+        for arg, axes in zip(args, plan.input_axes, strict=True)
+    ]
+    if factors is not None and all(d in read.dims for d in plan.reductions for read in reads):
+        value = _contract(plan, *(reads[factor] for factor in factors))
     else:
-        views = [
-            in_iteration_order(arg, axes, len(plan.extents))
-            for arg, axes in zip(args, plan.input_axes, strict=True)
-        ]
+        views = [in_iteration_order(read.array, read.axes, len(plan.extents)) for read in reads]
         (value,) = evaluate_block(plan.body, views)
         value = _reduce(plan, np.asarray(value))
     return _in_result_order(plan, value).astype(to_numpy(plan.dtype), copy=False)
+
+
+def _spread(
+    array: Array, axes: Sequence[Axis], extents: Sequence[int], combiner: Combiner | None
+) -> _Read:
+    """The input with two axes, position and tap, for each window; padded first if it has to be.
+
+    Padding is the neutral element of the combiner, 0 without one.
+    """
+    windows = {index: axis for index, axis in enumerate(axes) if isinstance(axis, Window)}
+    if any(window.before or window.after for window in windows.values()):
+        array = _padded(array, windows, combiner)
+    shape: list[int] = []
+    strides: list[int] = []
+    dims: list[int | None] = []
+    for index, axis in enumerate(axes):
+        stride = array.strides[index]
+        if isinstance(axis, Window):
+            shape += [extents[axis.point], extents[axis.tap]]
+            strides += [stride * axis.stride, stride * axis.dilation]
+            dims += [axis.point, axis.tap]
+        else:
+            shape.append(array.shape[index])
+            strides.append(stride)
+            dims.append(axis)
+    if windows:
+        array = as_strided(array, shape, strides, writeable=False)
+    return _Read(array, tuple(dims))
+
+
+def _padded(array: Array, windows: dict[int, Window], combiner: Combiner | None) -> Array:
+    shape = list(array.shape)
+    inside = [slice(None)] * array.ndim
+    for index, window in windows.items():
+        shape[index] += window.before + window.after
+        inside[index] = slice(window.before, window.before + array.shape[index])
+    padded = np.full(shape, neutral(combiner or "add", array.dtype), array.dtype)
+    padded[tuple(inside)] = array
+    return padded
 
 
 def in_iteration_order(array: Array, axes: Sequence[int | None], rank: int) -> Array:
@@ -94,38 +154,26 @@ def _in_result_order(plan: IterationPlan, value: Array) -> Array:
     return ordered[tuple(None if a is None else slice(None) for a in plan.result_axes)]
 
 
-def _factors(plan: IterationPlan) -> tuple[int, int] | None:
-    """The inputs of a contraction; None if it is no sum of products over shared dims."""
-    if plan.combiner != "add" or len(plan.input_axes) != 2:
-        return None
-    factors = product_args(plan.body)
-    if factors is None or not all(d in axes for d in plan.reductions for axes in plan.input_axes):
-        return None
-    return factors
-
-
-def _contract(plan: IterationPlan, args: Sequence[Array], left: int, right: int) -> Array:
+def _contract(plan: IterationPlan, left: _Read, right: _Read) -> Array:
     """Batched matrix product: dims of both are batch, of one alone its rows or columns."""
-    lhs_dims, rhs_dims = ({a for a in plan.input_axes[i] if a is not None} for i in (left, right))
+    lhs_dims, rhs_dims = set(left.dims), set(right.dims)
     parallels = plan.parallels
     batch = [d for d in parallels if d in lhs_dims and d in rhs_dims]
     rows = [d for d in parallels if d in lhs_dims and d not in rhs_dims]
     cols = [d for d in parallels if d in rhs_dims and d not in lhs_dims]
     size = plan.extents
-    lhs = _matrix(plan, args[left], left, (batch, rows, plan.reductions))
-    rhs = _matrix(plan, args[right], right, (batch, plan.reductions, cols))
+    lhs = _matrix(plan, left, (batch, rows, plan.reductions))
+    rhs = _matrix(plan, right, (batch, plan.reductions, cols))
     dims = [*batch, *rows, *cols]
     product = matmul(lhs, rhs).reshape([size[d] for d in dims])
     return in_iteration_order(product, [parallels.index(d) for d in dims], len(parallels))
 
 
-def _matrix(plan: IterationPlan, array: Array, index: int, parts: Sequence[Sequence[int]]) -> Array:
+def _matrix(plan: IterationPlan, read: _Read, parts: Sequence[Sequence[int]]) -> Array:
     """The input as `batch.. x rows x columns`, each part a list of dims (the batch dims stay)."""
     batch, rows, cols = parts
-    axes = plan.input_axes[index]
-    dims = [a for a in axes if a is not None]
-    dropped = array[tuple(0 if a is None else slice(None) for a in axes)]
-    moved = dropped.transpose([dims.index(d) for d in (*batch, *rows, *cols)])
+    dropped = read.array[tuple(0 if a is None else slice(None) for a in read.axes)]
+    moved = dropped.transpose([read.dims.index(d) for d in (*batch, *rows, *cols)])
     size = plan.extents
     return moved.reshape(
         [*(size[d] for d in batch), prod(size[d] for d in rows), prod(size[d] for d in cols)]

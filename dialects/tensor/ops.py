@@ -33,7 +33,7 @@ from ..core.dtypes import Array
 from ..core.ops import Cost, EffectOp, NpucOp, tensor_bytes
 from ..core.steps import Step
 from .bodies import cast_as_step, is_forwarding, make_body, product_args
-from .structured import StructuredOp, axes_of_map, map_from_axes
+from .structured import StructuredOp, axes_of_map, dims_of_axes, map_from_axes
 from .syntax import parse_group, print_group
 
 if TYPE_CHECKING:
@@ -121,8 +121,9 @@ class ContractOp(StructuredOp):
             raise VerifyException("a contract has two inputs and the combiner add")
         if product_args(self.body) is None:
             raise VerifyException("the body of a contract yields the product of its two arguments")
+        reads = [set(dims_of_axes(self.input_axes(index))) for index in range(2)]
         for dim, kind in enumerate(self.iterators):
-            if kind == "reduction" and not all(dim in axes_of_map(m) for m in self.input_maps):
+            if kind == "reduction" and not all(dim in read for read in reads):
                 raise VerifyException(f"dim d{dim} is summed, so both inputs must have it")
 
 
@@ -170,7 +171,8 @@ class TransposeOp(StructuredOp):
         if len(self.inputs) != 1 or self.combiner is not None or not is_forwarding(self.body):
             raise VerifyException("a transpose has one input and yields its elements")
         rank = len(self.iterator_types)
-        if any(len(m.results) != rank or None in axes_of_map(m) for m in self.maps):
+        axes = [self.input_axes(0), axes_of_map(self.result_map)]
+        if any(sum(isinstance(a, int) for a in entries) != rank for entries in axes):
             raise VerifyException("the maps of a transpose are permutations")
 
 

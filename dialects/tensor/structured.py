@@ -6,19 +6,32 @@ says where the value goes; points that differ only in `reduction` dims meet in t
 are joined by the combiner. No pass looks at the class of a structured op, only at this interface,
 so a new op tiles, fuses and runs without a change anywhere else.
 
-Maps are projected permutations for now: each result expression is a dim of its own or the constant
-0 (an axis of size 1). A dim an input's map leaves out is a broadcast of that input.
+The result's map is a projected permutation: each expression is a dim of its own or the constant 0
+(an axis of size 1). So are the maps of inputs, but for axes that are read along a *window*,
+`d_point * stride + d_tap * dilation`. A dim an input's map leaves out is a broadcast of that input.
+
+The axes of an input that windows read may have padding (`pads`). A window's coordinates are those
+of the padded axis; what is read from the padding is 0 in a sum of products and without a combiner,
+else the combiner's neutral element. Elements at the end that no window reaches are not read.
 """
 
 from collections.abc import Sequence
 from math import prod
 from typing import ClassVar, Literal, Self, cast
 
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, StringAttr, TensorType
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    DenseArrayBase,
+    IntegerType,
+    StringAttr,
+    TensorType,
+    i64,
+)
 from xdsl.dialects.tensor import YieldOp
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, Block, Region, SSAValue
-from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
+from xdsl.ir.affine import AffineMap
 from xdsl.irdl import (
     opt_prop_def,
     prop_def,
@@ -36,37 +49,37 @@ from xdsl.utils.exceptions import VerifyException
 from ..core.attributes import element_name, tensor_type
 from ..core.dtypes import Array
 from ..core.ops import Cost, NpucOp, tensor_bytes
+from .axes import (
+    Axis,
+    Window,
+    axes_of_map,
+    dims_of_axes,
+    input_axes_of_map,
+    map_from_axes,
+    pads_of_axes,
+)
 from .bodies import arithmetic_ops, verify_body
 from .evaluation import IterationPlan, evaluate_plan
 from .syntax import parse_structured, print_structured
+from .verification import verify_extents, verify_iterators, verify_maps
+
+__all__ = [
+    "Axis",
+    "Iterator",
+    "Pads",
+    "StructuredOp",
+    "Window",
+    "axes_of_map",
+    "dims_of_axes",
+    "map_from_axes",
+    "pads_of_axes",
+]
 
 Iterator = Literal["parallel", "reduction"]
 """How the points along a dim relate: independent, or joined by the combiner."""
 
-COMBINERS = ("add", "max", "min", "mul")
-"""Combiners of reduction dims: associative and commutative, applied in f32 for 16-bit floats."""
-
-
-def map_from_axes(rank: int, axes: Sequence[int | None]) -> AffineMap:
-    """The map from `rank` dims whose i-th result is dim `axes[i]`, or the constant 0 for None."""
-    exprs = (AffineExpr.constant(0) if a is None else AffineExpr.dimension(a) for a in axes)
-    return AffineMap(rank, 0, tuple(exprs))
-
-
-def axes_of_map(map: AffineMap) -> tuple[int | None, ...]:
-    """Per result of a projected permutation: its dim, or None for the constant 0.
-
-    Raises ValueError for any other expression.
-    """
-    axes: list[int | None] = []
-    for expr in map.results:
-        if isinstance(expr, AffineDimExpr):
-            axes.append(expr.position)
-        elif isinstance(expr, AffineConstantExpr) and expr.value == 0:
-            axes.append(None)
-        else:
-            raise ValueError(f"{expr} is neither a dim nor the constant 0")
-    return tuple(axes)
+Pads = Sequence[Sequence[tuple[int, int]]]
+"""Per input the padding (before, after) of each axis, in elements; empty for an input without."""
 
 
 class StructuredOp(HasCanonicalizationPatternsInterface, NpucOp):
@@ -92,6 +105,8 @@ class StructuredOp(HasCanonicalizationPatternsInterface, NpucOp):
     indexing_maps = prop_def(ArrayAttr[AffineMapAttr])
     iterator_types = prop_def(ArrayAttr[StringAttr])
     combine = opt_prop_def(StringAttr)
+    pads_attr = opt_prop_def(ArrayAttr.constr(DenseArrayBase.constr(i64)), prop_name="pads")
+    bounds_attr = opt_prop_def(DenseArrayBase.constr(i64), prop_name="bounds")
     body_region = region_def("single_block")
     traits = traits_def(IsolatedFromAbove())
 
@@ -103,10 +118,13 @@ class StructuredOp(HasCanonicalizationPatternsInterface, NpucOp):
         body: Region | Block,
         result_type: Attribute,
         combiner: str | None = None,
+        pads: Pads | None = None,
+        bounds: Sequence[int] | None = None,
     ):
         """Build the op; `maps` has one map per input and the result's map last.
 
-        `iterators` are "parallel" or "reduction" per dim.
+        `iterators` are "parallel" or "reduction" per dim. `bounds` are the sizes of all dims, given
+        only when some dim has no axis of its own in any map.
         """
         super().__init__(
             operands=[list(inputs)],
@@ -115,6 +133,8 @@ class StructuredOp(HasCanonicalizationPatternsInterface, NpucOp):
                 "indexing_maps": ArrayAttr(AffineMapAttr(m) for m in maps),
                 "iterator_types": ArrayAttr(StringAttr(i) for i in iterators),
                 "combine": None if combiner is None else StringAttr(combiner),
+                "pads": _pads_attribute(pads),
+                "bounds": None if bounds is None else DenseArrayBase.from_list(i64, bounds),
             },
             regions=[Region(body) if isinstance(body, Block) else body],
         )
@@ -163,19 +183,61 @@ class StructuredOp(HasCanonicalizationPatternsInterface, NpucOp):
         assert isinstance(last, YieldOp)
         return last.arguments[0]
 
+    @property
+    def pads(self) -> tuple[tuple[tuple[int, int], ...], ...]:
+        """Per input the padding (before, after) of each axis; empty for an input without."""
+        if self.pads_attr is None:
+            return ((),) * len(self.inputs)
+        flat = [pads.get_values() for pads in self.pads_attr]
+        return tuple(tuple(zip(sizes[::2], sizes[1::2], strict=True)) for sizes in flat)
+
+    @property
+    def bounds(self) -> tuple[int, ...] | None:
+        """The sizes of all dims, where some dim has no axis of its own; else None."""
+        if self.bounds_attr is None:
+            return None
+        return self.bounds_attr.get_values()
+
+    @property
+    def has_windows(self) -> bool:
+        """Whether some axis of some input is read along a window."""
+        return any(
+            isinstance(a, Window) for i in range(len(self.inputs)) for a in self.input_axes(i)
+        )
+
+    def input_axes(self, index: int) -> tuple[Axis, ...]:
+        """What each axis of input `index` is read along; ValueError if its map has another form."""
+        return input_axes_of_map(self.input_maps[index], self.pads[index])
+
     def extents(self) -> tuple[int, ...]:
         """Size of each dim of the iteration space."""
-        sizes: dict[int, int] = {}
-        for value, map in zip((*self.inputs, self.output), self.maps, strict=True):
-            for dim, size in zip(axes_of_map(map), tensor_type(value).get_shape(), strict=True):
-                if dim is not None:
-                    sizes.setdefault(dim, size)
-        return tuple(sizes[d] for d in range(len(self.iterator_types)))
+        sizes = self.bounds
+        if sizes is None:
+            known = self.plain_sizes()
+            sizes = tuple(known[d] for d in range(len(self.iterator_types)))
+        return sizes
 
-    def set_inputs(self, inputs: Sequence[SSAValue], maps: Sequence[AffineMap]) -> None:
-        """Read other values in place: one map per input; the body has to fit already."""
+    def plain_sizes(self) -> dict[int, int]:
+        """The sizes of the dims that have an axis of their own in some map.
+
+        Raises VerifyException if two axes disagree.
+        """
+        axes = [self.input_axes(index) for index in range(len(self.inputs))]
+        axes.append(axes_of_map(self.result_map))
+        sizes: dict[int, int] = {}
+        for value, entries in zip((*self.inputs, self.output), axes, strict=True):
+            for axis, size in zip(entries, tensor_type(value).get_shape(), strict=True):
+                if isinstance(axis, int) and sizes.setdefault(axis, size) != size:
+                    raise VerifyException(f"dim d{axis} is both {sizes[axis]} and {size}")
+        return sizes
+
+    def set_inputs(
+        self, inputs: Sequence[SSAValue], maps: Sequence[AffineMap], pads: Pads | None = None
+    ) -> None:
+        """Read other values in place: one map per input; body and bounds have to fit already."""
         self.operands = list(inputs)
         self.indexing_maps = ArrayAttr(AffineMapAttr(m) for m in (*maps, self.result_map))
+        self.pads_attr = _pads_attribute(pads)
 
     def infer(self) -> Sequence[Attribute]:
         """Result type: the result map's dims (constant axes: 1) of the yielded type."""
@@ -187,7 +249,7 @@ class StructuredOp(HasCanonicalizationPatternsInterface, NpucOp):
         """Evaluate the body once over whole arrays, then reduce; contractions go through BLAS."""
         plan = IterationPlan(
             body=self.body,
-            input_axes=tuple(axes_of_map(m) for m in self.input_maps),
+            input_axes=tuple(self.input_axes(index) for index in range(len(self.inputs))),
             result_axes=axes_of_map(self.result_map),
             extents=self.extents(),
             reductions=tuple(d for d, i in enumerate(self.iterators) if i == "reduction"),
@@ -211,9 +273,9 @@ class StructuredOp(HasCanonicalizationPatternsInterface, NpucOp):
 
     def verify_(self) -> None:
         """Check maps, extents, iterators, combiner and body, then the inferred type."""
-        self._verify_maps()
-        self._verify_extents()
-        self._verify_iterators()
+        verify_maps(self)
+        verify_extents(self)
+        verify_iterators(self)
         verify_body(
             self.body,
             [tensor_type(v).element_type for v in self.inputs],
@@ -222,58 +284,15 @@ class StructuredOp(HasCanonicalizationPatternsInterface, NpucOp):
         self.verify_form()
         super().verify_()
 
-    def _verify_maps(self) -> None:
-        maps, values = self.maps, (*self.inputs, self.output)
-        if len(maps) != len(values):
-            raise VerifyException(
-                f"{len(values) - 1} inputs and a result need {len(values)} maps, got {len(maps)}"
-            )
-        rank = len(self.iterator_types)
-        for map, value in zip(maps, values, strict=True):
-            if map.num_dims != rank or map.num_symbols:
-                raise VerifyException(f"map {map} is not over the {rank} dims of the iterators")
-            shape = tensor_type(value).get_shape()
-            if len(map.results) != len(shape):
-                raise VerifyException(f"map {map} has not the {len(shape)} axes of {value.type}")
-            try:
-                dims = [a for a in axes_of_map(map) if a is not None]
-            except ValueError as error:
-                raise VerifyException(f"map {map} is no projected permutation: {error}") from None
-            if len(set(dims)) != len(dims):
-                raise VerifyException(f"map {map} uses a dim twice")
-
-    def _verify_extents(self) -> None:
-        sizes: dict[int, int] = {}
-        for map, value in zip(self.maps, (*self.inputs, self.output), strict=True):
-            for axis, size in zip(axes_of_map(map), tensor_type(value).get_shape(), strict=True):
-                if size < 0:
-                    raise VerifyException(f"{value.type} is not static")
-                if axis is None and size != 1:
-                    raise VerifyException(f"map {map} has 0 for an axis of size {size}, not 1")
-                if axis is not None and sizes.setdefault(axis, size) != size:
-                    raise VerifyException(f"dim d{axis} is both {sizes[axis]} and {size}")
-        unknown = set(range(len(self.iterator_types))) - set(sizes)
-        if unknown:
-            raise VerifyException(f"no map uses dim d{min(unknown)}, so its size is unknown")
-
-    def _verify_iterators(self) -> None:
-        in_result = {a for a in axes_of_map(self.result_map) if a is not None}
-        for dim, kind in enumerate(self.iterators):
-            if kind not in ("parallel", "reduction"):
-                raise VerifyException(f"iterator '{kind}' is not 'parallel' or 'reduction'")
-            if (kind == "parallel") != (dim in in_result):
-                where = "is in" if dim in in_result else "is not in"
-                raise VerifyException(f"dim d{dim} is a {kind} dim but {where} the result's map")
-        if ("reduction" in self.iterators) != (self.combiner is not None):
-            raise VerifyException("a combiner and reduction dims only exist together")
-        if self.combiner is not None and self.combiner not in COMBINERS:
-            raise VerifyException(f"combiner '{self.combiner}' is not one of {list(COMBINERS)}")
-
     def print(self, printer: Printer) -> None:
-        """Print `(inputs) maps [..] -> map iterators [..] combine c {body} : types`."""
+        """Print `(inputs) maps [..] -> map iterators [..] combine c pads [..] {body} : types`."""
         fields = {"iterators": f"[{', '.join(self.iterators)}]"}
         if self.combiner is not None:
             fields["combine"] = self.combiner
+        if self.pads_attr is not None:
+            fields["pads"] = str([[list(pair) for pair in entry] for entry in self.pads])
+        if self.bounds is not None:
+            fields["bounds"] = str(list(self.bounds))
         print_structured(self, self.indexing_maps, fields, printer)
 
     @classmethod
@@ -287,3 +306,11 @@ class StructuredOp(HasCanonicalizationPatternsInterface, NpucOp):
             attributes=attributes,
             regions=[body],
         )
+
+
+def _pads_attribute(pads: Pads | None) -> ArrayAttr[DenseArrayBase[IntegerType]] | None:
+    """Flat lists before, after, before, ..; None where nothing is padded."""
+    flat = [[size for pair in entry for size in pair] for entry in pads or ()]
+    if not any(map(any, flat)):
+        return None
+    return ArrayAttr(DenseArrayBase.from_list(i64, sizes if any(sizes) else []) for sizes in flat)

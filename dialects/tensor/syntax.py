@@ -1,21 +1,32 @@
 """Text form that all structured ops share, and that of `tensor.group`.
 
 ```
-name(%a, %b) maps [map, map] -> map iterators [parallel, reduction] combine add attributes {..} {
+name(%a, %b) maps [map, map] -> map iterators [parallel, reduction] combine add
+    pads [[[1, 1], [0, 0]], []] bounds [4, 8] attributes {..} {
 ^bb0(%x : f32, %y : f32):
   ..
 } : (type, type) -> type
 ```
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, FunctionType, StringAttr
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    DenseArrayBase,
+    FunctionType,
+    IntegerType,
+    StringAttr,
+    i64,
+)
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
 Fields = dict[str, Attribute]
+Entry = TypeVar("Entry")
 
 
 def print_structured(
@@ -46,19 +57,22 @@ def parse_structured(
         parser.Delimiter.PAREN, parser.parse_unresolved_operand
     )
     parser.parse_keyword("maps")
-    maps = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_map(parser))
+    maps = _parse_list(parser, lambda: _parse_map(parser))
     parser.parse_punctuation("->")
     maps.append(_parse_map(parser))
     parser.parse_keyword("iterators")
-    iterators = parser.parse_comma_separated_list(
-        parser.Delimiter.SQUARE, lambda: StringAttr(parser.parse_identifier())
-    )
+    iterators = _parse_list(parser, lambda: StringAttr(parser.parse_identifier()))
     properties: Fields = {
         "indexing_maps": ArrayAttr(maps),
         "iterator_types": ArrayAttr(iterators),
     }
     if parser.parse_optional_keyword("combine"):
         properties["combine"] = StringAttr(parser.parse_identifier())
+    if parser.parse_optional_keyword("pads"):
+        properties["pads"] = ArrayAttr(_parse_list(parser, lambda: _parse_pads(parser)))
+    if parser.parse_optional_keyword("bounds"):
+        bounds = _parse_list(parser, parser.parse_integer)
+        properties["bounds"] = DenseArrayBase.from_list(i64, bounds)
     attributes = _parse_attributes(parser)
     body = parser.parse_region()
     parser.parse_punctuation(":")
@@ -70,6 +84,18 @@ def parse_structured(
         attributes,
         body,
     )
+
+
+def _parse_list(parser: Parser, parse: Callable[[], Entry]) -> list[Entry]:
+    return parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse)
+
+
+def _parse_pads(parser: Parser) -> DenseArrayBase[IntegerType]:
+    """`[[before, after], ..]` of one input, or `[]`."""
+    pairs = _parse_list(parser, lambda: _parse_list(parser, parser.parse_integer))
+    if any(len(pair) != 2 for pair in pairs):
+        parser.raise_error("expected [before, after] for each axis")
+    return DenseArrayBase.from_list(i64, [size for pair in pairs for size in pair])
 
 
 def _parse_map(parser: Parser) -> AffineMapAttr:

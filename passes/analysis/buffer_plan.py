@@ -1,9 +1,9 @@
 """Where the buffers of a kernel lie on chip: which may share bytes, and which bytes.
 
-A buffer that only the vector pipe touches, in one block, is dead after its last use there, and the
-next such buffer may take its bytes: one pipe runs in order, so sharing costs no flag. Every
-other buffer is live through the whole kernel: slots rotate over all iterations, and another pipe
-may still be reading.
+A buffer that only the vector pipe touches is dead after the op of its block that uses it last, or
+holds its last use, and the next such buffer may take its bytes: one pipe runs in order, so sharing
+costs no flag. Every other buffer is live through the whole kernel: slots rotate over all
+iterations, and another pipe may still be reading.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,8 +14,9 @@ from xdsl.ir import Operation
 from ...dialects.core.errors import CapacityError
 from ...dialects.core.locations import position
 from ...dialects.target.machine import Machine
+from ...dialects.tile.convolution import Im2colOp, LoadFilterOp
 from ...dialects.tile.cube import MmadOp
-from ...dialects.tile.memory import AllocOp, CopyOp, FillOp, buffer_type
+from ...dialects.tile.memory import AllocOp, CopyOp, FillOp, buffer_type, uses_of
 from ...dialects.tile.program import KernelOp
 from ...dialects.tile.types import round_up
 from ...dialects.tile.vector import VectorOp
@@ -26,7 +27,7 @@ ALIGNMENT = {"ub": 32, "l1": 32, "l0a": 512, "l0b": 512, "l0c": 1024}
 
 def pipe_of(op: Operation) -> str | None:
     """The pipe that runs a tile op; None for marks and control."""
-    if isinstance(op, CopyOp):
+    if isinstance(op, CopyOp | LoadFilterOp | Im2colOp):
         return op.pipe
     if isinstance(op, MmadOp):
         return "M"
@@ -35,7 +36,7 @@ def pipe_of(op: Operation) -> str | None:
 
 def pipes_of(alloc: AllocOp) -> set[str]:
     """All pipes that touch a buffer."""
-    return {p for use in alloc.buffer.uses if (p := pipe_of(use.operation)) is not None}
+    return {p for user in uses_of(alloc.buffer) if (p := pipe_of(user)) is not None}
 
 
 @dataclass
@@ -60,7 +61,7 @@ def allocs_of(kernel: KernelOp) -> Iterator[AllocOp]:
 
 def plan(kernel: KernelOp) -> list[Placement]:
     """Give every buffer an address in its space by first fit in program order."""
-    numbers = {op: i for i, op in enumerate(kernel.walk())}
+    numbers = _numbers(kernel)
     placed: dict[str, list[Placement]] = {}
     for alloc in allocs_of(kernel):
         type_ = buffer_type(alloc.buffer)
@@ -106,14 +107,26 @@ def _place(kernel: KernelOp) -> str | None:
     return " ".join(filter(None, parts)) or None
 
 
-def _lifetime(alloc: AllocOp, numbers: dict[Operation, int]) -> Placement:
+def _numbers(kernel: KernelOp) -> dict[Operation, tuple[int, int]]:
+    """The numbers in program order of each op and of the last one in it."""
+    first = {op: i for i, op in enumerate(kernel.walk())}
+    last = dict(first)
+    for op in reversed(first):
+        parent = op.parent_op()
+        if parent is not None and parent in last:
+            last[parent] = max(last[parent], last[op])
+    return {op: (i, last[op]) for op, i in first.items()}
+
+
+def _lifetime(alloc: AllocOp, numbers: dict[Operation, tuple[int, int]]) -> Placement:
     type_ = buffer_type(alloc.buffer)
     nbytes = round_up(type_.nbytes, ALIGNMENT[type_.space.data]) * alloc.slots
-    users = [use.operation for use in alloc.buffer.uses]
-    local = all(user.parent is alloc.parent for user in users)
-    if alloc.slots == 1 and local and pipes_of(alloc) <= {"V"}:
-        last = max((numbers[user] for user in users), default=numbers[alloc])
-        return Placement(alloc, nbytes, numbers[alloc], last)
+    block = alloc.parent
+    assert block is not None
+    if alloc.slots == 1 and pipes_of(alloc) <= {"V"}:
+        users = [block.find_ancestor_op_in_block(user) for user in uses_of(alloc.buffer)]
+        ends = [numbers[user][1] for user in users if user is not None]
+        return Placement(alloc, nbytes, numbers[alloc][0], max(ends, default=numbers[alloc][0]))
     return Placement(alloc, nbytes, 0, len(numbers))
 
 

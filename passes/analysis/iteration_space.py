@@ -10,7 +10,13 @@ op that makes it and a dim of each op that reads it. `GroupSpace` unifies (op, d
 ```
 
 is a space of two group dims: 0 is parallel, 1 is a reduction (of the first op).
+
+What an op reads along a window joins no dims: the window's dims are not those of the value's axes.
+So a value made in the group cannot be read along one; a value from outside can, also beside plain
+reads of it as another operand.
 """
+
+from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Literal, Self
@@ -19,7 +25,7 @@ from xdsl.ir import SSAValue
 
 from ...dialects.core.errors import PassError
 from ...dialects.tensor.ops import GroupOp
-from ...dialects.tensor.structured import StructuredOp, axes_of_map
+from ...dialects.tensor.structured import Axis, StructuredOp, Window, axes_of_map
 
 Kind = Literal["parallel", "reduction"]
 _Axes = tuple[int | None, ...]
@@ -30,7 +36,7 @@ class GroupSpace:
 
     `GroupSpace(group)` reads a group; `GroupSpace.of_ops(ops)` tries ops that are in none yet.
     Raises PassError when the ops do not unify: two dims of one op, or two axes of one value, would
-    have to be the same group dim.
+    have to be the same group dim, or a window reads a value that is made in the group.
     """
 
     ops: tuple[StructuredOp, ...]
@@ -70,37 +76,23 @@ class GroupSpace:
         """The group dim of each dim of `op`; KeyError for an op that is not of the group."""
         return self._dims[op]
 
-    def axes_of(self, value: SSAValue) -> tuple[int | None, ...]:
+    def axes_of(self, value: SSAValue) -> tuple[Axis, ...]:
         """The group dim of each axis of a value of the group; None for a broadcast axis (size 1).
 
         `value` is a used block argument of the group or the result of one of its structured ops;
-        KeyError for any other.
+        KeyError for any other. There are windows among the axes only if the value comes from
+        outside and is read along windows alone.
         """
         return self._axes[value]
 
-    def axes_of_use(self, op: StructuredOp, index: int) -> tuple[int | None, ...]:
-        """The group dim of each axis of input `index` of `op`, as this op reads it."""
-        dims = self._dims[op]
-        axes = axes_of_map(op.input_maps[index])
-        return tuple(None if a is None else dims[a] for a in axes)
+    def axes_of_use(self, op: StructuredOp, index: int) -> tuple[Axis, ...]:
+        """The group dim, or window over group dims, of each axis of input `index` of `op`."""
+        return _over(self._dims[op], op.input_axes(index))
 
     def _build(self, ops: Sequence[StructuredOp], *, split: bool) -> None:
         self.ops = tuple(ops)
         classes = _DimClasses(ops)
-        made: dict[SSAValue, _Axes] = {op.output: classes.nodes(op, -1) for op in ops}
-        axes = dict(made)
-        for inside in (True, False):
-            for op, index, value in _reads(ops):
-                if (value in made) != inside:
-                    continue
-                use = classes.nodes(op, index)
-                known = axes.setdefault(value, use)
-                if classes.merge(known, use):
-                    axes[value] = tuple(
-                        k if u is None else u for k, u in zip(known, use, strict=True)
-                    )
-                elif inside or not split:
-                    raise _no_common_space(op, index, value)
+        axes = _unify(classes, ops, split=split)
         numbers: dict[int, int] = {}
         extents: list[int] = []
         kinds: list[Kind] = []
@@ -116,10 +108,42 @@ class GroupSpace:
                     kinds[numbers[root]] = kind
         self.extents, self.kinds = tuple(extents), tuple(kinds)
         self._dims = {op: tuple(numbers[r] for r in classes.roots_of(op)) for op in ops}
-        self._axes = {
+        self._axes: dict[SSAValue, tuple[Axis, ...]] = {
             value: tuple(None if n is None else numbers[classes.root(n)] for n in nodes)
             for value, nodes in axes.items()
         }
+        for op, index, value in _reads(ops):
+            if _has_window(op, index):
+                use = self.axes_of_use(op, index)
+                if self._axes.setdefault(value, use) != use and not split:
+                    raise _no_common_space(op, index, value, "not as it is read elsewhere")
+
+
+def _unify(
+    classes: _DimClasses, ops: Sequence[StructuredOp], *, split: bool
+) -> dict[SSAValue, _Axes]:
+    """Join the dims of all plain uses; the nodes of each value that is made here or read plainly.
+
+    Uses of a value from outside may disagree if `split`.
+    """
+    made: dict[SSAValue, _Axes] = {op.output: classes.nodes_of_result(op) for op in ops}
+    axes = dict(made)
+    for inside in (True, False):
+        for op, index, value in _reads(ops):
+            if (value in made) != inside:
+                continue
+            if _has_window(op, index):
+                if inside:
+                    raise _no_common_space(op, index, value, "whose windows overlap in it")
+                continue
+            use = classes.nodes_of_input(op, index)
+            known = axes.setdefault(value, use)
+            if classes.merge(known, use):
+                axes[value] = tuple(k if u is None else u for k, u in zip(known, use, strict=True))
+            elif inside or not split:
+                why = "which would make two dims of one op the same dim of the group"
+                raise _no_common_space(op, index, value, why)
+    return axes
 
 
 class _DimClasses:
@@ -146,10 +170,17 @@ class _DimClasses:
         first = self._first[op]
         return (self.root(first + dim) for dim in range(len(op.iterator_types)))
 
-    def nodes(self, op: StructuredOp, index: int) -> _Axes:
-        """The node of each axis of input `index` of `op` (-1: its result), None for constants."""
+    def nodes_of_input(self, op: StructuredOp, index: int) -> _Axes:
+        """The node of each axis of an input that is read plainly, None for constants."""
+        return self._nodes(op, axes_of_map(op.input_maps[index]))
+
+    def nodes_of_result(self, op: StructuredOp) -> _Axes:
+        """The node of each axis of the result, None for constants."""
+        return self._nodes(op, axes_of_map(op.result_map))
+
+    def _nodes(self, op: StructuredOp, axes: _Axes) -> _Axes:
         first = self._first[op]
-        return tuple(None if a is None else first + a for a in axes_of_map(op.maps[index]))
+        return tuple(None if a is None else first + a for a in axes)
 
     def merge(self, left: _Axes, right: _Axes) -> bool:
         """Join the classes axis by axis; False, and no change, if dims of one op would meet."""
@@ -173,13 +204,28 @@ def _reads(ops: Sequence[StructuredOp]) -> Iterator[tuple[StructuredOp, int, SSA
             yield op, index, value
 
 
-def _no_common_space(op: StructuredOp, index: int, value: SSAValue) -> PassError:
+def _has_window(op: StructuredOp, index: int) -> bool:
+    return any(isinstance(axis, Window) for axis in op.input_axes(index))
+
+
+def _over(dims: Sequence[int], axes: Sequence[Axis]) -> tuple[Axis, ...]:
+    """The same axes with `dims[d]` for each dim `d`."""
+    return tuple(
+        axis._replace(point=dims[axis.point], tap=dims[axis.tap])
+        if isinstance(axis, Window)
+        else None
+        if axis is None
+        else dims[axis]
+        for axis in axes
+    )
+
+
+def _no_common_space(op: StructuredOp, index: int, value: SSAValue, why: str) -> PassError:
     return PassError(
         f"{op.name} does not share an iteration space with its group",
         where=str(op.location),
         why=(
-            f"its input {index} of type {value.type} is read through {op.input_maps[index]}, which"
-            " would make two dims of one op the same dim of the group"
+            f"its input {index} of type {value.type} is read through {op.input_maps[index]}, {why}"
         ),
         hint="take the value into the group as two operands, or leave the op out of the group",
     )

@@ -12,11 +12,9 @@ from ...dialects.graph.base import accumulator
 from ...dialects.graph.contraction import GemmOp, MatMulOp
 from ...dialects.tensor.bodies import make_body
 from ...dialects.tensor.ops import ContractOp
-from ...dialects.tensor.structured import map_from_axes
+from ...dialects.tensor.structured import Axis, dims_of_axes, map_from_axes, pads_of_axes
 from .emit import Emitter, broadcast_axes, constant, element_of, shape_of
 from .scalar_cast import cast_scalar
-
-Axes = Sequence[int | None]
 
 
 def convert_matmul(emit: Emitter, op: MatMulOp) -> SSAValue:
@@ -32,12 +30,7 @@ def convert_matmul(emit: Emitter, op: MatMulOp) -> SSAValue:
     lhs = [*broadcast_axes(shape_of(op.lhs)[:-2], batch), m, k]
     rhs = [*broadcast_axes(shape_of(op.rhs)[:-2], batch), k, n]
     product = contract(emit, op.lhs, lhs, op.rhs, rhs, shape)
-    target = element_of(op.out)
-    if element_of(product) == target:
-        return product
-    return emit.map(
-        [product], shape, target, lambda builder, args: cast_scalar(builder, args[0], target)
-    )
+    return add_and_round(emit, product, None, element_of(op.out))
 
 
 def convert_gemm(emit: Emitter, op: GemmOp) -> SSAValue:
@@ -46,19 +39,37 @@ def convert_gemm(emit: Emitter, op: GemmOp) -> SSAValue:
     lhs = [2, 0] if op.trans_a else [0, 2]
     rhs = [1, 2] if op.trans_b else [2, 1]
     product = contract(emit, op.a, lhs, op.b, rhs, shape)
-    target, wide = element_of(op.out), element_of(product)
     alpha, beta = op.alpha.value.data, op.beta.value.data
-    if op.c is None and alpha == 1.0 and target == wide:
+    return add_and_round(emit, product, op.c, element_of(op.out), alpha=alpha, beta=beta)
+
+
+def add_and_round(
+    emit: Emitter,
+    product: SSAValue,
+    addend: SSAValue | None,
+    target: Attribute,
+    *,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+) -> SSAValue:
+    """`alpha * product + beta * addend` as elements of `target`, in one map.
+
+    The addend broadcasts to the product by numpy's rules and is converted to its type first. The
+    product itself if that is all.
+    """
+    wide = element_of(product)
+    if addend is None and alpha == 1.0 and target == wide:
         return product
 
     def body(builder: Builder, args: Sequence[SSAValue]) -> SSAValue:
         total = _scaled(builder, args[0], alpha)
         if len(args) > 1:
-            addend = _scaled(builder, cast_scalar(builder, args[1], wide), beta)
-            total = builder.insert(arith.AddfOp(total, addend)).result
+            extra = _scaled(builder, cast_scalar(builder, args[1], wide), beta)
+            total = builder.insert(arith.AddfOp(total, extra)).result
         return cast_scalar(builder, total, target)
 
-    return emit.map([product] if op.c is None else [product, op.c], shape, target, body)
+    inputs = [product] if addend is None else [product, addend]
+    return emit.map(inputs, shape_of(product), target, body)
 
 
 def _scaled(builder: Builder, value: SSAValue, factor: float) -> SSAValue:
@@ -70,23 +81,28 @@ def _scaled(builder: Builder, value: SSAValue, factor: float) -> SSAValue:
 def contract(
     emit: Emitter,
     lhs: SSAValue,
-    lhs_axes: Axes,
+    lhs_axes: Sequence[Axis],
     rhs: SSAValue,
-    rhs_axes: Axes,
+    rhs_axes: Sequence[Axis],
     shape: Sequence[int],
 ) -> SSAValue:
-    """The sum of products over one dim, which comes after those of the result's `shape`."""
-    rank = len(shape)
+    """The sum of products over the dims of both factors that come after those of `shape`.
+
+    What a window of a factor reads outside of it is zero.
+    """
+    parallel = len(shape)
+    rank = 1 + max(dims_of_axes(lhs_axes))
     elements = [element_of(lhs), element_of(rhs)]
     wide = element_type(accumulator(element_name(elements[0])))
     return emit.add(
         ContractOp(
             [lhs, rhs],
-            [map_from_axes(rank + 1, axes) for axes in (lhs_axes, rhs_axes, range(rank))],
-            [*["parallel"] * rank, "reduction"],
+            [map_from_axes(rank, axes) for axes in (lhs_axes, rhs_axes, range(parallel))],
+            [*["parallel"] * parallel, *["reduction"] * (rank - parallel)],
             make_body(elements, lambda builder, args: _product(builder, args, wide)),
             TensorType(wide, shape),
             "add",
+            pads=[pads_of_axes(lhs_axes), pads_of_axes(rhs_axes)],
         )
     )
 

@@ -14,25 +14,46 @@ from ...dialects.core.errors import UnsupportedError
 from ...dialects.core.locations import where
 from ...dialects.core.origins import move_location, move_origins
 from ...dialects.graph.contraction import GemmOp, MatMulOp
-from ...dialects.graph.elementwise import AddOp, DivOp, MulOp, ReluOp, SubOp
+from ...dialects.graph.convolution import ConvOp
+from ...dialects.graph.elementwise import AddOp, DivOp, MaximumOp, MinimumOp, MulOp, ReluOp, SubOp
 from ...dialects.graph.movement import CastOp, ReshapeOp, TransposeOp
 from ...dialects.graph.normalization import SoftmaxOp
+from ...dialects.graph.pooling import (
+    AveragePoolOp,
+    GlobalAveragePoolOp,
+    GlobalMaxPoolOp,
+    MaxPoolOp,
+)
 from ..base import NpucPass
 from .contraction import convert_gemm, convert_matmul
+from .convolution import convert_conv
 from .elementwise import convert_binary, convert_cast, convert_relu
 from .emit import Emitter
 from .movement import convert_reshape, convert_transpose
 from .normalization import convert_softmax
+from .pooling import (
+    convert_average_pool,
+    convert_global_average_pool,
+    convert_global_max_pool,
+    convert_max_pool,
+)
 
 CONVERSIONS: dict[type[Operation], Callable[[Emitter, Any], SSAValue]] = {
     AddOp: convert_binary,
     SubOp: convert_binary,
     MulOp: convert_binary,
     DivOp: convert_binary,
+    MaximumOp: convert_binary,
+    MinimumOp: convert_binary,
     ReluOp: convert_relu,
     CastOp: convert_cast,
     MatMulOp: convert_matmul,
     GemmOp: convert_gemm,
+    ConvOp: convert_conv,
+    MaxPoolOp: convert_max_pool,
+    AveragePoolOp: convert_average_pool,
+    GlobalMaxPoolOp: convert_global_max_pool,
+    GlobalAveragePoolOp: convert_global_average_pool,
     SoftmaxOp: convert_softmax,
     ReshapeOp: convert_reshape,
     TransposeOp: convert_transpose,
@@ -64,7 +85,8 @@ class ConvertGraphToTensorPass(NpucPass):
       func.return %y : tensor<4x8xf32>
     }
     ```
-    Leaves alone: everything that is not of `graph`.   Assumes: dtypes are legal.
+    Leaves alone: everything that is not of `graph`.   Assumes: dtypes are legal,
+    and the channels of convolutions and poolings are last (`graph-assign-layout`).
     Algorithm: one walk in program order; each operator is replaced by the ops that `CONVERSIONS`
     makes for it. Its origins move to the final one; the ops before it carry none.
     """

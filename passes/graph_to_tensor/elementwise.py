@@ -5,7 +5,16 @@ from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.core.ops import NpucOp
-from ...dialects.graph.elementwise import AddOp, BinaryOp, DivOp, MulOp, ReluOp, SubOp
+from ...dialects.graph.elementwise import (
+    AddOp,
+    BinaryOp,
+    DivOp,
+    MaximumOp,
+    MinimumOp,
+    MulOp,
+    ReluOp,
+    SubOp,
+)
 from ...dialects.graph.movement import CastOp
 from .emit import Emitter, constant, element_of, is_float_type, require_computable, shape_of
 from .scalar_cast import cast_scalar
@@ -15,6 +24,8 @@ SCALARS: dict[type[NpucOp], tuple[type[Operation], type[Operation]]] = {
     SubOp: (arith.SubfOp, arith.SubiOp),
     MulOp: (arith.MulfOp, arith.MuliOp),
     DivOp: (arith.DivfOp, arith.DivSIOp),
+    MaximumOp: (arith.MaximumfOp, arith.MaxSIOp),
+    MinimumOp: (arith.MinimumfOp, arith.MinSIOp),
 }
 """The scalar op of each binary operator, for floats and for integers."""
 

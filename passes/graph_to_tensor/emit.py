@@ -17,9 +17,10 @@ from xdsl.ir.affine import AffineMap
 from xdsl.rewriter import InsertPoint
 
 from ...dialects.core.attributes import element_name, tensor_type
-from ...dialects.core.dtypes import is_float
+from ...dialects.core.dtypes import Array, is_float
 from ...dialects.core.errors import UnsupportedError
 from ...dialects.core.locations import where
+from ...dialects.core.ops import ConstantOp
 from ...dialects.tensor.bodies import make_body
 from ...dialects.tensor.host import HostCallOp
 from ...dialects.tensor.ops import MapOp, ViewOp
@@ -41,6 +42,10 @@ class Emitter:
     def host_call(self, callee: str, inputs: Sequence[SSAValue]) -> SSAValue:
         """Insert a call of the host engine; its result."""
         return self._builder.insert(HostCallOp(callee, inputs)).output
+
+    def constant(self, array: Array) -> SSAValue:
+        """Insert a small constant tensor; its value."""
+        return self._builder.insert(ConstantOp.of(array)).result
 
     def view(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
         """Insert a `tensor.view`; its result."""

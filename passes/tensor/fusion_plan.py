@@ -15,7 +15,7 @@ from itertools import combinations
 from xdsl.ir import Block, Operation
 
 from ...dialects.core.errors import PassError
-from ...dialects.tensor.structured import StructuredOp
+from ...dialects.tensor.structured import StructuredOp, Window, dims_of_axes
 from ..analysis.iteration_space import GroupSpace
 from .fusion_rules import FusionRule, Proposal, is_contraction
 
@@ -105,7 +105,7 @@ class FusionPlan:
         try:
             space = GroupSpace.of_ops(members)
         except PassError:
-            return "it does not share the group's iteration space"
+            return _no_space(members)
         if len(space.outputs) > MAX_OUTPUTS:
             return f"more than {MAX_OUTPUTS} values would be read outside"
         if not _axes_in_one_order(space):
@@ -113,10 +113,7 @@ class FusionPlan:
         proposal = Proposal(space, self._capacity)
         for rule in self._rules:
             if rule.matches(proposal):
-                objection = rule.objection(proposal)
-                if objection is None:
-                    return None
-                return objection
+                return rule.objection(proposal)
         if len(members) > 1 and is_contraction(members[-1]):
             return "a contraction starts a group of its own"
         return "no rule fuses it"
@@ -141,8 +138,18 @@ class FusionPlan:
         return False
 
 
+def _no_space(members: Sequence[StructuredOp]) -> str:
+    """Why these ops do not share an iteration space."""
+    made = {op.output for op in members}
+    for op in members:
+        for index, value in enumerate(op.inputs):
+            if value in made and any(isinstance(a, Window) for a in op.input_axes(index)):
+                return "its windows overlap in a value of the group"
+    return "it does not share the group's iteration space"
+
+
 def _axes_in_one_order(space: GroupSpace) -> bool:
     """Whether no two values made in the space have two dims in opposite orders."""
-    orders = {tuple(a for a in space.axes_of(op.output) if a is not None) for op in space.ops}
+    orders = {tuple(dims_of_axes(space.axes_of(op.output))) for op in space.ops}
     pairs = {pair for order in orders for pair in combinations(order, 2)}
     return not any((second, first) in pairs for first, second in pairs)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ...dialects.tensor.bodies import is_forwarding, product_args
-from ...dialects.tensor.structured import StructuredOp
+from ...dialects.tensor.structured import StructuredOp, axes_of_map, dims_of_axes
 from ..analysis.iteration_space import GroupSpace
 from .row_memory import peak_row_bytes
 
@@ -32,13 +32,18 @@ class Proposal:
 
     @property
     def contractions(self) -> list[StructuredOp]:
-        """Those that are sums of products."""
+        """Those that are sums of products for the cube."""
         return [op for op in self.ops if is_contraction(op)]
 
     @property
     def reductions(self) -> list[StructuredOp]:
-        """Those that reduce and are no contraction."""
-        return [op for op in self.ops if op.combiner is not None and not is_contraction(op)]
+        """Those that reduce by vector work, along the last axis of what they read among others."""
+        return [op for op in self.ops if _reduces(op) and not is_outer_reduction(op)]
+
+    @property
+    def outer_reductions(self) -> list[StructuredOp]:
+        """Those that reduce by vector work along axes before the last."""
+        return [op for op in self.ops if is_outer_reduction(op)]
 
     def reduced(self, op: StructuredOp) -> set[int]:
         """The dims of the space that `op` reduces."""
@@ -60,8 +65,35 @@ class FusionRule:
 
 
 def is_contraction(op: StructuredOp) -> bool:
-    """Whether the op sums products of its two inputs, whatever it is called."""
-    return len(op.inputs) == 2 and op.combiner == "add" and product_args(op.body) is not None
+    """Whether the op is a matrix product, or several: work for the cube, whatever it is called.
+
+    It sums products of its two inputs and has columns: one input alone has the last axis of the
+    result. Where both have it (a depthwise convolution), products are vector work.
+    """
+    if len(op.inputs) != 2 or op.combiner != "add" or product_args(op.body) is None:
+        return False
+    result = list(dims_of_axes(axes_of_map(op.result_map)))
+    if not result:
+        return False
+    lhs, rhs = (result[-1] in dims_of_axes(op.input_axes(index)) for index in range(2))
+    return lhs != rhs
+
+
+def is_outer_reduction(op: StructuredOp) -> bool:
+    """Whether the op reduces by vector work and leaves the last axis of all it reads alone.
+
+    A pooling or a depthwise convolution: one accumulator around which the reduced dims are loops.
+    """
+    if not _reduces(op):
+        return False
+    result = axes_of_map(op.result_map)
+    axes = [op.input_axes(index) for index in range(len(op.inputs))]
+    column = result[-1] if result else None
+    return column is not None and all(entries[-1:] == (column,) for entries in axes)
+
+
+def _reduces(op: StructuredOp) -> bool:
+    return op.combiner is not None and not is_contraction(op)
 
 
 def group_kind(ops: Sequence[StructuredOp]) -> str:
@@ -92,12 +124,26 @@ def _epilogue_objection(proposal: Proposal) -> str | None:
     return None
 
 
+def _outer_objection(proposal: Proposal) -> str | None:
+    space, (reduction, *others) = proposal.space, proposal.outer_reductions
+    if reduction is not proposal.ops[0]:
+        return "a reduction along axes before the last takes no work before it into its group"
+    if others or proposal.reductions:
+        return "a group holds one reduction along axes before the last, and no other"
+    walked = set(space.dims_of(reduction)) - proposal.reduced(reduction)
+    if any(set(space.dims_of(op)) != walked for op in proposal.ops if op is not reduction):
+        return "the map does not walk the dims of the reduction's result"
+    return None
+
+
 def _row_objection(proposal: Proposal) -> str | None:
     space = proposal.space
     rows = {d for d, kind in enumerate(space.kinds) if kind == "parallel"}
     reduced = proposal.reduced(proposal.reductions[0])
     if any(proposal.reduced(op) != reduced for op in proposal.reductions):
         return "the reductions are along different dims"
+    if len(reduced) > 1:
+        return "a reduction along the last axis and others stays alone"
     if any(not rows <= set(space.dims_of(op)) for op in proposal.ops):
         return "not every op walks the rows of the reduction"
     if len(rows) + len(reduced) != space.rank:
@@ -112,21 +158,28 @@ RULES: tuple[FusionRule, ...] = (
     FusionRule(
         "elementwise-chain",
         "Maps over the same dims run on one tile, without a round trip through memory.",
-        lambda p: not p.contractions and not p.reductions,
+        lambda p: not (p.contractions or p.reductions or p.outer_reductions),
         _chain_objection,
     ),
     FusionRule(
         "cube-epilogue",
-        "Maps over the rows and columns of a product run on its tile before it is stored: bias, "
-        "relu, and the cast of the next product's operand.",
-        lambda p: bool(p.contractions) and not p.reductions,
+        "Maps over the rows and columns of a product or a convolution run on its tile before it is "
+        "stored: bias, relu, a residual, and the cast of the next product's operand.",
+        lambda p: bool(p.contractions) and not (p.reductions or p.outer_reductions),
         _epilogue_objection,
     ),
     FusionRule(
+        "outer-reduction-epilogue",
+        "Maps over the result of a reduction along axes before the last run on its accumulator "
+        "before it is stored: what follows a pooling or a depthwise convolution.",
+        lambda p: bool(p.outer_reductions) and not p.contractions,
+        _outer_objection,
+    ),
+    FusionRule(
         "row-reduction",
-        "Reductions along one axis and the maps around them run on whole rows: softmax, "
+        "Reductions along the last axis and the maps around them run on whole rows: softmax, "
         "normalisations.",
-        lambda p: bool(p.reductions) and not p.contractions,
+        lambda p: bool(p.reductions) and not (p.contractions or p.outer_reductions),
         _row_objection,
     ),
 )

@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.core.attributes import element_name, tensor_type
 from ...dialects.core.dtypes import itemsize
-from ...dialects.tensor.structured import StructuredOp
+from ...dialects.tensor.structured import StructuredOp, dims_of_axes
 from ..analysis.iteration_space import GroupSpace
 
 SMALLEST = 32
@@ -50,7 +50,7 @@ class _Lifetimes:
             axes = self._space.axes_of_use(op, index)
             key = self._made.get(value, (value, axes))
             if key not in self._sizes:
-                self._make(key, tensor_type(value).element_type, _dims(axes))
+                self._make(key, tensor_type(value).element_type, frozenset(dims_of_axes(axes)))
             keys[argument] = key
         for scalar in op.body.ops:
             if isinstance(scalar, YieldOp | ConstantOp):
@@ -76,7 +76,7 @@ class _Lifetimes:
 
     def _finish(self, op: StructuredOp, yielded: Hashable | None) -> None:
         """A reduction, or a value repeated along dims it lacks, takes one more buffer."""
-        dims = _dims(self._space.axes_of(op.output))
+        dims = frozenset(dims_of_axes(self._space.axes_of(op.output)))
         if yielded is None or op.combiner is not None or self._spread[yielded] != dims:
             self._step([] if yielded is None else [yielded])
             self._make(op.output, tensor_type(op.output).element_type, dims)
@@ -93,7 +93,3 @@ class _Lifetimes:
         self._sizes[key] = max(SMALLEST, elements * itemsize(element_name(element)))
         self._born[key] = self._last[key] = self._now
         self._spread[key] = dims
-
-
-def _dims(axes: Sequence[int | None]) -> frozenset[int]:
-    return frozenset(a for a in axes if a is not None)

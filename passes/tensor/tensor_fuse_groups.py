@@ -16,7 +16,7 @@ from ...dialects.core.errors import InputError
 from ...dialects.core.origins import move_location
 from ...dialects.target.attributes import attribute_of
 from ...dialects.tensor.ops import GroupOp
-from ...dialects.tensor.structured import StructuredOp
+from ...dialects.tensor.structured import Axis, StructuredOp
 from ..analysis.iteration_space import GroupSpace
 from ..base import NpucPass
 from .fusion_plan import FusionPlan
@@ -166,10 +166,10 @@ def _emit(block: Block, unit: Sequence[Operation], plan: FusionPlan) -> None:
 def _body(space: GroupSpace) -> tuple[list[SSAValue], Block]:
     """The operands of a group, in order of first use, and its ops in a block that reads arguments.
 
-    A value that ops read along different dims becomes an operand for each way of reading it.
+    A value that ops read in different ways becomes an operand for each of them.
     """
     body = Block()
-    arguments: dict[tuple[SSAValue, tuple[int | None, ...]], SSAValue] = {}
+    arguments: dict[tuple[SSAValue, tuple[Axis, ...]], SSAValue] = {}
     made = {op.output for op in space.ops}
     for op in space.ops:
         for index, value in enumerate(op.inputs):

@@ -219,6 +219,101 @@ def test_nothing_transposes_inside_a_group() -> None:
     ]
 
 
+IMAGE = "tensor<1x6x6x8xf32>"
+CONV = (
+    'strides [1, 1] dilations [1, 1] pads [1, 1, 1, 1] groups 1 layout "channels_last" '
+    f": ({IMAGE}, tensor<3x3x8x8xf32>, tensor<8xf32>) -> {IMAGE}"
+)
+DEPTHWISE = (
+    'strides [1, 1] dilations [1, 1] pads [1, 1, 1, 1] groups 8 layout "channels_last" '
+    f": ({IMAGE}, tensor<3x3x1x8xf32>) -> {IMAGE}"
+)
+POOL = (
+    "window [3, 3] strides [1, 1] dilations [1, 1] pads [1, 1, 1, 1] "
+    f'layout "channels_last" : {IMAGE} -> {IMAGE}'
+)
+OUTER = "a reduction along axes before the last"
+
+
+def test_bias_residual_and_relu_join_a_convolution() -> None:
+    text = function(
+        f"%x: {IMAGE}, %w: tensor<3x3x8x8xf32>, %b: tensor<8xf32>",
+        IMAGE,
+        f"""
+        %0 = graph.conv %x, %w add %b {CONV}
+        %1 = graph.add %0, %x : {IMAGE}, {IMAGE} -> {IMAGE}
+        %2 = graph.relu %1 : {IMAGE}
+        %3 = graph.conv %2, %w add %b {CONV}
+        func.return %3 : {IMAGE}
+        """,
+    )
+    groups = fused(text)
+    assert described(groups) == [
+        ("cube", 4, "tensor.contract: its windows overlap in a value of the group"),
+        ("cube", 2, "its result is returned"),
+    ]
+    # The image is one operand for the windows and one for the residual.
+    assert [group.inputs[0] for group in groups[:1]] == [groups[0].inputs[3]]
+
+
+def test_what_follows_a_pooling_or_depthwise_convolution_joins_it() -> None:
+    text = function(
+        f"%x: {IMAGE}, %w: tensor<3x3x1x8xf32>",
+        IMAGE,
+        f"""
+        %0 = graph.relu %x : {IMAGE}
+        %1 = graph.conv %0, %w {DEPTHWISE}
+        %2 = graph.relu %1 : {IMAGE}
+        %3 = graph.average_pool %2 {POOL}
+        %4 = graph.relu %3 : {IMAGE}
+        func.return %4 : {IMAGE}
+        """,
+    )
+    assert described(fused(text)) == [
+        ("vector", 1, "tensor.contract: its windows overlap in a value of the group"),
+        ("vector", 2, "tensor.reduce: its windows overlap in a value of the group"),
+        ("vector", 3, "its result is returned"),
+    ]
+    alone = TensorFuseGroupsPass(disable=("outer-reduction-epilogue",))
+    assert [size for _, size, _ in described(fused(text, alone))] == [1, 1, 1, 1, 2]
+
+
+def test_a_pooling_of_whole_images_takes_in_no_work_before_it() -> None:
+    pooled = "tensor<1x1x1x8xf32>"
+    text = function(
+        f"%x: {IMAGE}",
+        f"{pooled}, {IMAGE}",
+        f"""
+        %0 = graph.relu %x : {IMAGE}
+        %1 = graph.global_average_pool %0 layout "channels_last" : {IMAGE} -> {pooled}
+        %2 = graph.sub %0, %1 : {IMAGE}, {pooled} -> {IMAGE}
+        func.return %1, %2 : {pooled}, {IMAGE}
+        """,
+    )
+    assert described(fused(text)) == [
+        ("vector", 1, f"tensor.reduce: {OUTER} takes no work before it into its group"),
+        ("vector", 2, "tensor.view stays outside groups"),
+        ("vector", 1, "its result is returned"),
+    ]
+
+
+def test_two_poolings_of_one_image_are_two_groups() -> None:
+    text = function(
+        f"%x: {IMAGE}",
+        IMAGE,
+        f"""
+        %0 = graph.max_pool %x {POOL}
+        %1 = graph.average_pool %x {POOL}
+        %2 = graph.add %0, %1 : {IMAGE}, {IMAGE} -> {IMAGE}
+        func.return %2 : {IMAGE}
+        """,
+    )
+    assert described(fused(text)) == [
+        ("vector", 1, "tensor.map: it is in another group"),
+        ("vector", 3, "its result is returned"),
+    ]
+
+
 @pytest.mark.parametrize(("columns", "groups"), [(32760, 1), (32768, 4)])
 def test_rows_that_do_not_fit_the_machine_are_not_fused(columns: int, groups: int) -> None:
     type_ = f"tensor<4x{columns}xf32>"

@@ -198,7 +198,7 @@ def test_axes_refuse_what_is_no_projected_permutation() -> None:
         axes_of_map(twice)
     (x,) = values((f32, [4]))
     op = MapOp([x], [twice, twice], ["parallel"], forward(f32), TensorType(f32, [4]))
-    with pytest.raises(VerifyException, match="no projected permutation"):
+    with pytest.raises(VerifyException, match="is neither a dim, the constant 0 nor a window"):
         op.verify()
 
 

@@ -130,3 +130,43 @@ func.func @broadcast(%b: tensor<8xf32>, %x: tensor<4x8xf32>) -> (tensor<4x8xf32>
   } : (tensor<4x8xf32>) -> tensor<8xf32>
   func.return %1, %2 : tensor<4x8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// What a window reads is not read through a transpose, nor from a constant in the body.
+// CHECK-LABEL: func.func @windows
+func.func @windows(%x: tensor<4x9xf32>) -> tensor<8x4xf32> {
+  // CHECK: %[[T:.*]] = tensor.transpose(%x)
+  // CHECK: tensor.reduce(%[[T]], %{{.*}}) maps [affine_map<(d0, d1, d2) -> ((d0 + d2), d1)>, affine_map<(d0, d1, d2) -> (d2)>]
+  %c = core.constant dense<"0x0000803F0000803F"> : tensor<2xf32>
+  %0 = tensor.transpose(%x) maps [affine_map<(d0, d1) -> (d1, d0)>] -> affine_map<(d0, d1) -> (d0, d1)> iterators [parallel, parallel] {
+  ^bb0(%p: f32):
+    tensor.yield %p : f32
+  } : (tensor<4x9xf32>) -> tensor<9x4xf32>
+  %1 = tensor.reduce(%0, %c) maps [affine_map<(d0, d1, d2) -> (d0 + d2, d1)>, affine_map<(d0, d1, d2) -> (d2)>] -> affine_map<(d0, d1, d2) -> (d0, d1)> iterators [parallel, parallel, reduction] combine max {
+  ^bb0(%p: f32, %q: f32):
+    %m = arith.mulf %p, %q : f32
+    tensor.yield %m : f32
+  } : (tensor<9x4xf32>, tensor<2xf32>) -> tensor<8x4xf32>
+  func.return %1 : tensor<8x4xf32>
+}
+
+// -----
+
+// A convolution by a weight reads a recipe of it.
+// CHECK-LABEL: func.func @filter
+func.func @filter(%x: tensor<2x9x4xf32>) -> tensor<2x7x6xf32> {
+  // CHECK-NEXT: %[[W:.*]] = core.weight #core.blob<tensor<6x4x3xf32>, "00", "mem:", [#core.step<"transpose", [2, 1, 0]>]> : tensor<3x4x6xf32>
+  // CHECK-NEXT: tensor.contract(%x, %[[W]])
+  %w = core.weight #core.blob<tensor<6x4x3xf32>, "00", "mem:"> : tensor<6x4x3xf32>
+  %0 = tensor.transpose(%w) maps [affine_map<(d0, d1, d2) -> (d2, d1, d0)>] -> affine_map<(d0, d1, d2) -> (d0, d1, d2)> iterators [parallel, parallel, parallel] {
+  ^bb0(%p: f32):
+    tensor.yield %p : f32
+  } : (tensor<6x4x3xf32>) -> tensor<3x4x6xf32>
+  %1 = tensor.contract(%x, %0) maps [affine_map<(d0, d1, d2, d3, d4) -> (d0, d1 + d3, d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d3, d4, d2)>] -> affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2)> iterators [parallel, parallel, parallel, reduction, reduction] combine add {
+  ^bb0(%p: f32, %q: f32):
+    %m = arith.mulf %p, %q : f32
+    tensor.yield %m : f32
+  } : (tensor<2x9x4xf32>, tensor<3x4x6xf32>) -> tensor<2x7x6xf32>
+  func.return %1 : tensor<2x7x6xf32>
+}

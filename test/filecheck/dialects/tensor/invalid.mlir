@@ -30,10 +30,10 @@
 
 // -----
 
-// Maps are projected permutations for now.
+// An axis is read along a dim, along nothing, or along a window.
 %x = "test.op"() : () -> tensor<4x8xf32>
-// expected-error@+1 {{map (d0, d1) -> (d0, (d0 + d1)) is no projected permutation: (d0 + d1) is neither a dim nor the constant 0}}
-%r = tensor.map(%x) maps [affine_map<(d0, d1) -> (d0, d0 + d1)>] -> affine_map<(d0, d1) -> (d0, d1)> iterators [parallel, parallel] {
+// expected-error@+1 {{map (d0, d1) -> (d0, ((d0 + d1) + 1)) is not supported: ((d0 + d1) + 1) is neither a dim, the constant 0 nor a window `d0 * 2 + d1 * 3`}}
+%r = tensor.map(%x) maps [affine_map<(d0, d1) -> (d0, d0 + d1 + 1)>] -> affine_map<(d0, d1) -> (d0, d1)> iterators [parallel, parallel] {
   ^bb0(%p: f32):
     tensor.yield %p : f32
 } : (tensor<4x8xf32>) -> tensor<4x8xf32>
@@ -47,6 +47,156 @@
   ^bb0(%p: f32):
     tensor.yield %p : f32
 } : (tensor<4x8xf32>) -> tensor<4x8xf32>
+
+// -----
+
+// A window reads each of its dims once.
+%x = "test.op"() : () -> tensor<4x4xf32>
+// expected-error@+1 {{map (d0, d1, d2) -> ((d0 + d1), d1) uses a dim twice}}
+%r = tensor.reduce(%x) maps [affine_map<(d0, d1, d2) -> (d0 + d1, d1)>] -> affine_map<(d0, d1, d2) -> (d0, d1)> iterators [parallel, parallel, reduction] combine max bounds [3, 4, 2] {
+  ^bb0(%p: f32):
+    tensor.yield %p : f32
+} : (tensor<4x4xf32>) -> tensor<3x4xf32>
+
+// -----
+
+// The result's map has no windows.
+%x = "test.op"() : () -> tensor<4x4xf32>
+// expected-error@+1 {{the result's map (d0, d1, d2) -> (d0, (d1 + d2)) is no projected permutation: (d1 + d2) is neither a dim nor the constant 0}}
+%r = tensor.reduce(%x) maps [affine_map<(d0, d1, d2) -> (d0 + d2, d1)>] -> affine_map<(d0, d1, d2) -> (d0, d1 + d2)> iterators [parallel, parallel, reduction] combine max bounds [3, 4, 2] {
+  ^bb0(%p: f32):
+    tensor.yield %p : f32
+} : (tensor<4x4xf32>) -> tensor<3x4xf32>
+
+// -----
+
+// Strides and dilations are positive.
+%x = "test.op"() : () -> tensor<4x4xf32>
+// expected-error@+1 {{map (d0, d1, d2) -> (((d0 * -1) + d2), d1) is not supported: ((d0 * -1) + d2) is neither a dim, the constant 0 nor a window `d0 * 2 + d1 * 3`}}
+%r = tensor.reduce(%x) maps [affine_map<(d0, d1, d2) -> (d0 * -1 + d2, d1)>] -> affine_map<(d0, d1, d2) -> (d0, d1)> iterators [parallel, parallel, reduction] combine max bounds [3, 4, 2] {
+  ^bb0(%p: f32):
+    tensor.yield %p : f32
+} : (tensor<4x4xf32>) -> tensor<3x4xf32>
+
+// -----
+
+// The position of a window comes first.
+%x = "test.op"() : () -> tensor<4x4xf32>
+// expected-error@+1 {{the first dim of a window is its position, which is parallel, but d2 is a reduction dim}}
+%r = tensor.reduce(%x) maps [affine_map<(d0, d1, d2) -> (d2 + d0, d1)>] -> affine_map<(d0, d1, d2) -> (d0, d1)> iterators [parallel, parallel, reduction] combine max bounds [3, 4, 2] {
+  ^bb0(%p: f32):
+    tensor.yield %p : f32
+} : (tensor<4x4xf32>) -> tensor<3x4xf32>
+
+// -----
+
+// The window stays inside the padded axis.
+%x = "test.op"() : () -> tensor<4x4xf32>
+// expected-error@+1 {{the windows reach over 5 elements of axis 0 of tensor<4x4xf32>, which has 4 with its padding}}
+%r = tensor.reduce(%x) maps [affine_map<(d0, d1, d2) -> (d0 + d2 * 2, d1)>] -> affine_map<(d0, d1, d2) -> (d0, d1)> iterators [parallel, parallel, reduction] combine max bounds [3, 4, 2] {
+  ^bb0(%p: f32):
+    tensor.yield %p : f32
+} : (tensor<4x4xf32>) -> tensor<3x4xf32>
+
+// -----
+
+// A pooling has bounds.
+%x = "test.op"() : () -> tensor<4x4xf32>
+// expected-error@+1 {{no axis is as long as dim d2; give the sizes of all dims as bounds}}
+%r = tensor.reduce(%x) maps [affine_map<(d0, d1, d2) -> (d0 + d2, d1)>] -> affine_map<(d0, d1, d2) -> (d0, d1)> iterators [parallel, parallel, reduction] combine max  {
+  ^bb0(%p: f32):
+    tensor.yield %p : f32
+} : (tensor<4x4xf32>) -> tensor<3x4xf32>
+
+// -----
+
+// All of them.
+%x = "test.op"() : () -> tensor<4x4xf32>
+// expected-error@+1 {{bounds [3, 4] are not the sizes of 3 dims}}
+%r = tensor.reduce(%x) maps [affine_map<(d0, d1, d2) -> (d0 + d2, d1)>] -> affine_map<(d0, d1, d2) -> (d0, d1)> iterators [parallel, parallel, reduction] combine max bounds [3, 4] {
+  ^bb0(%p: f32):
+    tensor.yield %p : f32
+} : (tensor<4x4xf32>) -> tensor<3x4xf32>
+
+// -----
+
+// Which agree with the axes.
+%x = "test.op"() : () -> tensor<4x4xf32>
+// expected-error@+1 {{bounds say 5 for dim d0, an axis says 3}}
+%r = tensor.reduce(%x) maps [affine_map<(d0, d1, d2) -> (d0 + d2, d1)>] -> affine_map<(d0, d1, d2) -> (d0, d1)> iterators [parallel, parallel, reduction] combine max bounds [5, 4, 2] {
+  ^bb0(%p: f32):
+    tensor.yield %p : f32
+} : (tensor<4x4xf32>) -> tensor<3x4xf32>
+
+// -----
+
+// No size is zero.
+%x = "test.op"() : () -> tensor<4x4xf32>
+// expected-error@+1 {{dim d2 of a window has the size 0}}
+%r = tensor.reduce(%x) maps [affine_map<(d0, d1, d2) -> (d0 + d2, d1)>] -> affine_map<(d0, d1, d2) -> (d0, d1)> iterators [parallel, parallel, reduction] combine max bounds [3, 4, 0] {
+  ^bb0(%p: f32):
+    tensor.yield %p : f32
+} : (tensor<4x4xf32>) -> tensor<3x4xf32>
+
+// -----
+
+// Where the axes tell all, there are none.
+%x = "test.op"() : () -> tensor<3x4x2xf32>
+// expected-error@+1 {{the axes tell the sizes of all dims; leave bounds out}}
+%r = tensor.reduce(%x) maps [affine_map<(d0, d1, d2) -> (d0, d1, d2)>] -> affine_map<(d0, d1, d2) -> (d0, d1)> iterators [parallel, parallel, reduction] combine max bounds [3, 4, 2] {
+  ^bb0(%p: f32):
+    tensor.yield %p : f32
+} : (tensor<3x4x2xf32>) -> tensor<3x4xf32>
+
+// -----
+
+// Padding is written once for each input.
+%x = "test.op"() : () -> tensor<4x4xf32>
+// expected-error@+1 {{pads needs an entry for each of 1 inputs, got 2}}
+%r = tensor.reduce(%x) maps [affine_map<(d0, d1, d2) -> (d0 + d2, d1)>] -> affine_map<(d0, d1, d2) -> (d0, d1)> iterators [parallel, parallel, reduction] combine max pads [[], []] bounds [3, 4, 2] {
+  ^bb0(%p: f32):
+    tensor.yield %p : f32
+} : (tensor<4x4xf32>) -> tensor<3x4xf32>
+
+// -----
+
+// Padding is written for each axis.
+%x = "test.op"() : () -> tensor<4x4xf32>
+// expected-error@+1 {{map (d0, d1, d2) -> ((d0 + d2), d1) is not supported: it has padding for 1 axes, not 2}}
+%r = tensor.reduce(%x) maps [affine_map<(d0, d1, d2) -> (d0 + d2, d1)>] -> affine_map<(d0, d1, d2) -> (d0, d1)> iterators [parallel, parallel, reduction] combine max pads [[[1, 1]]] bounds [3, 4, 2] {
+  ^bb0(%p: f32):
+    tensor.yield %p : f32
+} : (tensor<4x4xf32>) -> tensor<3x4xf32>
+
+// -----
+
+// Only windows see padding.
+%x = "test.op"() : () -> tensor<4x4xf32>
+// expected-error@+1 {{map (d0, d1, d2) -> ((d0 + d2), d1) is not supported: d1 is no window, so its axis has no padding}}
+%r = tensor.reduce(%x) maps [affine_map<(d0, d1, d2) -> (d0 + d2, d1)>] -> affine_map<(d0, d1, d2) -> (d0, d1)> iterators [parallel, parallel, reduction] combine max pads [[[1, 1], [1, 1]]] bounds [3, 4, 2] {
+  ^bb0(%p: f32):
+    tensor.yield %p : f32
+} : (tensor<4x4xf32>) -> tensor<3x4xf32>
+
+// -----
+
+// It is never negative.
+%x = "test.op"() : () -> tensor<4x4xf32>
+// expected-error@+1 {{pads has the negative size -1}}
+%r = tensor.reduce(%x) maps [affine_map<(d0, d1, d2) -> (d0 + d2, d1)>] -> affine_map<(d0, d1, d2) -> (d0, d1)> iterators [parallel, parallel, reduction] combine max pads [[[1, -1], [0, 0]]] bounds [3, 4, 2] {
+  ^bb0(%p: f32):
+    tensor.yield %p : f32
+} : (tensor<4x4xf32>) -> tensor<3x4xf32>
+
+// -----
+
+// No padding is not written.
+%x = "test.op"() : () -> tensor<4x4xf32>
+// expected-error@+1 {{pads has only zeros for an input; write [] for it, or no pads at all}}
+%r = tensor.reduce(%x) maps [affine_map<(d0, d1, d2) -> (d0 + d2, d1)>] -> affine_map<(d0, d1, d2) -> (d0, d1)> iterators [parallel, parallel, reduction] combine max pads [[[0, 0], [0, 0]]] bounds [3, 4, 2] {
+  ^bb0(%p: f32):
+    tensor.yield %p : f32
+} : (tensor<4x4xf32>) -> tensor<3x4xf32>
 
 // -----
 

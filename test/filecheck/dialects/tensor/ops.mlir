@@ -54,6 +54,36 @@ func.func @contract(%a: tensor<2x4x16xf16>, %b: tensor<8x16xf16>) -> tensor<2x4x
   func.return %0 : tensor<2x4x8xf32>
 }
 
+// A convolution reads along windows, here with a stride and padding; the filter is [taps.., c, o].
+// CHECK-LABEL: func.func @convolution
+func.func @convolution(%x: tensor<1x9x8x4xf16>, %w: tensor<3x3x4x2xf16>) -> tensor<1x5x8x2xf32> {
+  // CHECK-NEXT: tensor.contract(%{{.*}}, %{{.*}}) maps [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, ((d1 * 2) + d4), (d2 + d5), d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d4, d5, d6, d3)>] -> affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3)> iterators [parallel, parallel, parallel, parallel, reduction, reduction, reduction] combine add pads {{\[\[\[}}0, 0], [1, 1], [1, 1], [0, 0]], []] {
+  %0 = tensor.contract(%x, %w) maps [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1 * 2 + d4, d2 + d5, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d4, d5, d6, d3)>] -> affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3)> iterators [parallel, parallel, parallel, parallel, reduction, reduction, reduction] combine add pads [[[0, 0], [1, 1], [1, 1], [0, 0]], []] {
+  ^bb0(%p: f16, %q: f16):
+    %u = arith.extf %p : f16 to f32
+    %v = arith.extf %q : f16 to f32
+    %m = arith.mulf %u, %v : f32
+    tensor.yield %m : f32
+  } : (tensor<1x9x8x4xf16>, tensor<3x3x4x2xf16>) -> tensor<1x5x8x2xf32>
+  func.return %0 : tensor<1x5x8x2xf32>
+}
+
+// A pooling: no axis is as long as a window, so the sizes of all dims are written.
+// CHECK-LABEL: func.func @pooling
+func.func @pooling(%x: tensor<10x4xf32>) -> tensor<4x4xf32> {
+  // CHECK-NEXT: tensor.reduce(%{{.*}}) maps [affine_map<(d0, d1, d2) -> (((d0 * 2) + (d2 * 3)), d1)>] -> affine_map<(d0, d1, d2) -> (d0, d1)> iterators [parallel, parallel, reduction] combine max bounds [4, 4, 2] attributes {tag = 1 : i32} {
+  %0 = tensor.reduce(%x) maps [affine_map<(d0, d1, d2) -> (d0 * 2 + d2 * 3, d1)>] -> affine_map<(d0, d1, d2) -> (d0, d1)> iterators [parallel, parallel, reduction] combine max bounds [4, 4, 2] attributes {tag = 1 : i32} {
+  ^bb0(%p: f32):
+    tensor.yield %p : f32
+  } : (tensor<10x4xf32>) -> tensor<4x4xf32>
+  // CHECK: tensor.reduce(%{{.*}}) maps [affine_map<(d0, d1, d2) -> ((d0 + d2), d1)>] -> affine_map<(d0, d1, d2) -> (d0, d1)> iterators [parallel, parallel, reduction] combine add pads {{\[\[\[}}1, 0], [0, 0]]] bounds [4, 4, 2] {
+  %1 = tensor.reduce(%0) maps [affine_map<(d0, d1, d2) -> (d0 + d2, d1)>] -> affine_map<(d0, d1, d2) -> (d0, d1)> iterators [parallel, parallel, reduction] combine add pads [[[1, 0], [0, 0]]] bounds [4, 4, 2] {
+  ^bb0(%p: f32):
+    tensor.yield %p : f32
+  } : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  func.return %1 : tensor<4x4xf32>
+}
+
 // Movement.
 // CHECK-LABEL: func.func @move
 func.func @move(%x: tensor<4x8xf32>) -> tensor<32xf32> {
