@@ -19,7 +19,13 @@ PLUGIN_GROUP = "npuc.passes"
 """The entry-point group of passes from other packages: `pass-name = "module:Class"`."""
 
 FOLDERS: dict[str, tuple[str, ...]] = {
-    "graph": ("graph-canonicalize", "graph-apply-precision", "graph-legalize-dtypes"),
+    "graph": (
+        "graph-canonicalize",
+        "graph-fold-batch-norm",
+        "graph-assign-layout",
+        "graph-apply-precision",
+        "graph-legalize-dtypes",
+    ),
     "target": ("target-attach-machine",),
     "graph_to_tensor": ("convert-graph-to-tensor",),
     "tensor": ("tensor-canonicalize", "tensor-fuse-groups"),

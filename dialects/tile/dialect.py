@@ -2,7 +2,7 @@
 
 from xdsl.ir import Dialect
 
-from . import cube, host, kinds, memory, program, schedule, types, vector
+from . import convolution, cube, host, kinds, memory, program, schedule, types, vector
 
 DIALECT = Dialect(
     "tile",
@@ -17,16 +17,20 @@ DIALECT = Dialect(
         program.EndOp,
         program.CoreIdOp,
         memory.AllocOp,
+        memory.SubviewOp,
         memory.CopyOp,
         memory.FillOp,
         memory.TapOp,
         cube.MmadOp,
+        convolution.LoadFilterOp,
+        convolution.Im2colOp,
         vector.UnaryOp,
         vector.BinaryOp,
         vector.ScalarOp,
         vector.CastOp,
         vector.ReduceOp,
         vector.BroadcastOp,
+        vector.TransposeOp,
     ],
     [
         types.BufferType,

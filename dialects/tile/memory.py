@@ -1,6 +1,6 @@
 """Buffers and the ops that move bytes between memory spaces."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i64,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     ParsePropInAttrDict,
@@ -26,6 +26,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from ..core.dtypes import Array, to_numpy
+from ..core.errors import ExecutionError
 from ..core.kernels.cast import cast
 from ..core.ops import EffectOp
 from .types import BufferType
@@ -102,6 +103,75 @@ class AllocOp(EffectOp):
     def run(self, frame: "Frame") -> None:
         """A fresh buffer, whatever slot it takes."""
         frame.set(self.buffer, unwritten(buffer_type(self.buffer)))
+
+
+@irdl_op_definition
+class SubviewOp(EffectOp):
+    """Rows of a UB buffer under a name of their own: no copy, no code but the address.
+
+    ```mlir
+    %v = tile.subview %u[%row]
+      : !tile.buffer<26x64xf32, ub> to !tile.buffer<12x64xf32, ub, strides [128, 1]>
+    ```
+
+    The result starts at row `row`, which may be known at run time only; its type says how many rows
+    there are and, by their stride, which ones: here every second. A result of rank 1 is one row.
+    """
+
+    name = "tile.subview"
+    source = operand_def(BufferType)
+    row = operand_def(IndexType())
+    target = result_def(BufferType)
+    assembly_format = "$source `[` $row `]` attr-dict `:` type($source) `to` type($target)"
+
+    def __init__(self, source: SSAValue, row: SSAValue, rows: int | None, step: int = 1) -> None:
+        type_ = buffer_type(source)
+        cols = type_.dims[-1]
+        target = BufferType.of(
+            (cols,) if rows is None else (rows, cols),
+            type_.element_type,
+            "ub",
+            strides=() if step == 1 else (step * type_.padded_cols, 1),
+        )
+        super().__init__(operands=[source, row], result_types=[target])
+
+    @property
+    def step(self) -> int:
+        """Rows of the source from one row of the result to the next."""
+        return buffer_type(self.target).row_bytes // buffer_type(self.source).row_bytes
+
+    def verify_(self) -> None:
+        """Rows of a plain buffer in UB, whole ones, not more than there are."""
+        source, target = buffer_type(self.source), buffer_type(self.target)
+        for type_ in (source, target):
+            if type_.space.data != "ub" or type_.layout.data != "nd":
+                raise VerifyException(f"a sub-view is of rows in ub, not {type_}")
+        if len(source.dims) != 2 or source.strides.data:
+            raise VerifyException(f"a sub-view is of a whole buffer of rank 2, not {source}")
+        if target.dims[-1] != source.dims[-1] or target.element_type != source.element_type:
+            raise VerifyException(f"the rows of {source} are not those of {target}")
+        rows = target.dims[0] if len(target.dims) == 2 else 1
+        if target.row_bytes % source.row_bytes or (rows - 1) * self.step >= source.dims[0]:
+            raise VerifyException(f"{source} has no {rows} rows {target.row_bytes} bytes apart")
+
+    def run(self, frame: "Frame") -> None:
+        """An alias: what is written to it is written to the source."""
+        source, start = frame.get(self.source), int(frame.get(self.row))
+        dims = buffer_type(self.target).dims
+        rows, step = dims[0] if len(dims) == 2 else 1, self.step
+        taken = source[start : start + (rows - 1) * step + 1 : step]
+        if start < 0 or len(taken) != rows:
+            raise ExecutionError(f"rows {start} and on, {rows} of them, are not in {source.shape}")
+        frame.set(self.target, taken if len(dims) == 2 else taken[0])
+
+
+def uses_of(buffer: SSAValue) -> Iterator[Operation]:
+    """The ops that touch a buffer, also through sub-views."""
+    for use in buffer.uses:
+        if isinstance(use.operation, SubviewOp):
+            yield from uses_of(use.operation.target)
+        else:
+            yield use.operation
 
 
 @irdl_op_definition

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Self
 
-from xdsl.dialects.builtin import ArrayAttr, IntAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, IntAttr, NoneAttr, StringAttr
 from xdsl.ir import Attribute, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.parser import AttrParser
@@ -16,7 +16,7 @@ class ScheduleAttr(ParametrizedAttribute):
     """Tile sizes and core count of one kernel, with the reason for them.
 
     ```mlir
-    #tile.schedule<tiles [128, 128, 256], steps [128, 128, 128], cores 8, reason "...">
+    #tile.schedule<tiles [128, 128, 256], steps [128, 128, 128], cores 8, cycles 4096, reason "...">
     ```
 
     * `tiles`: elements of each dim of the group's iteration space in one tile (L1 for a
@@ -24,21 +24,32 @@ class ScheduleAttr(ParametrizedAttribute):
     * `steps`: elements of each dim in one mmad; a step divides its tile into equal parts. Equal to
       `tiles` where there is no contraction.
     * `cores`: how many cores share the tiles.
+    * `cycles`: what the kernel is expected to take, without its launch; left out where nobody
+      has estimated it, as in a schedule written by hand.
     """
 
     name = "tile.schedule"
     tiles: ArrayAttr[IntAttr] = param_def()
     steps: ArrayAttr[IntAttr] = param_def()
     cores: IntAttr = param_def()
+    cycles: IntAttr | NoneAttr = param_def()
     reason: StringAttr = param_def()
 
     @classmethod
-    def of(cls, tiles: Sequence[int], steps: Sequence[int], cores: int, reason: str) -> Self:
+    def of(
+        cls,
+        tiles: Sequence[int],
+        steps: Sequence[int],
+        cores: int,
+        reason: str,
+        cycles: int | None = None,
+    ) -> Self:
         """Build from plain Python values."""
         return cls(
             ArrayAttr(IntAttr(t) for t in tiles),
             ArrayAttr(IntAttr(s) for s in steps),
             IntAttr(cores),
+            NoneAttr() if cycles is None else IntAttr(cycles),
             StringAttr(reason),
         )
 
@@ -52,8 +63,13 @@ class ScheduleAttr(ParametrizedAttribute):
         """Elements of each dim in one mmad."""
         return tuple(s.data for s in self.steps)
 
+    @property
+    def predicted(self) -> int | None:
+        """Cycles the kernel is expected to take, without its launch; None where unknown."""
+        return self.cycles.data if isinstance(self.cycles, IntAttr) else None
+
     def verify(self) -> None:
-        """Sizes are positive and every step divides its tile."""
+        """Sizes are positive and every step divides its tile; cycles are not negative."""
         if len(self.tiles) != len(self.steps):
             raise VerifyException("a schedule has one step a tile size")
         for tile, step in zip(self.tile_sizes, self.step_sizes, strict=True):
@@ -61,10 +77,12 @@ class ScheduleAttr(ParametrizedAttribute):
                 raise VerifyException(f"step {step} does not divide tile {tile}")
         if self.cores.data < 1:
             raise VerifyException(f"a kernel runs on at least one core, not {self.cores.data}")
+        if self.predicted is not None and self.predicted < 0:
+            raise VerifyException(f"a kernel takes no {self.predicted} cycles")
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        """Parse `<tiles [..], steps [..], cores n, reason "...">`."""
+        """Parse `<tiles [..], steps [..], cores n, cycles n, reason "...">`, `cycles` optional."""
 
         def sizes(keyword: str) -> ArrayAttr[IntAttr]:
             parser.parse_keyword(keyword)
@@ -79,14 +97,19 @@ class ScheduleAttr(ParametrizedAttribute):
             parser.parse_keyword("cores")
             cores = IntAttr(parser.parse_integer())
             parser.parse_punctuation(",")
+            cycles: IntAttr | NoneAttr = NoneAttr()
+            if parser.parse_optional_keyword("cycles"):
+                cycles = IntAttr(parser.parse_integer())
+                parser.parse_punctuation(",")
             parser.parse_keyword("reason")
-            return (tiles, steps, cores, StringAttr(parser.parse_str_literal()))
+            return (tiles, steps, cores, cycles, StringAttr(parser.parse_str_literal()))
 
     def print_parameters(self, printer: Printer) -> None:
-        """Print `<tiles [..], steps [..], cores n, reason "...">`."""
+        """Print `<tiles [..], steps [..], cores n, cycles n, reason "...">`, `cycles` if known."""
+        estimate = "" if self.predicted is None else f"cycles {self.predicted}, "
         with printer.in_angle_brackets():
             printer.print_string(
                 f"tiles {list(self.tile_sizes)}, steps {list(self.step_sizes)}, "
-                f"cores {self.cores.data}, reason "
+                f"cores {self.cores.data}, {estimate}reason "
             )
             printer.print_string_literal(self.reason.data)

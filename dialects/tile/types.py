@@ -6,7 +6,7 @@ The physical layout is a function of the space, so that no pass has to carry it 
 | space | layout of a `rows x cols` buffer |
 |---|---|
 | `gm` | row-major, or `strides [..] offset n` in elements |
-| `ub` | row-major, rows padded to 32 bytes; with `nz`: as `l0c` |
+| `ub` | row-major, rows padded to 32 bytes or `strides [..]` apart; with `nz`: as `l0c` |
 | `l1` | Nz: `[ceil(cols/C0)][rows up to 16][C0]` |
 | `l0a` | zZ: `[ceil(rows/16)][ceil(cols/C0)][16][C0]` |
 | `l0b` | nZ: `[ceil(rows/C0)][ceil(cols/16)][16 of cols][C0 of rows]` |
@@ -47,7 +47,8 @@ def _ints(values: Sequence[int]) -> ArrayAttr[IntAttr]:
 class BufferType(ParametrizedAttribute, TypeAttribute):
     """A buffer: shape in elements, element type, memory space, layout.
 
-    `nz` marks a fractal buffer in UB; `strides` and `offset` (elements) only exist in GM.
+    `nz` marks a fractal buffer in UB. `strides` (elements) exist in GM, and in UB for a sub-view
+    whose rows are further apart than its columns need; `offset` (elements) exists in GM.
     """
 
     name = "tile.buffer"
@@ -108,6 +109,18 @@ class BufferType(ParametrizedAttribute, TypeAttribute):
         return tuple(prod(dims[i + 1 :]) for i in range(len(dims)))
 
     @property
+    def row_bytes(self) -> int:
+        """Bytes from one row of a UB buffer by rows to the next."""
+        if self.strides.data:
+            return self.strides.data[0].data * self.itemsize
+        return self.padded_cols * self.itemsize
+
+    @property
+    def padded_cols(self) -> int:
+        """Columns of a UB buffer by rows, up to whole blocks of 32 bytes."""
+        return round_up(self.dims[-1], self.c0)
+
+    @property
     def nbytes(self) -> int:
         """Bytes of one slot of this buffer in its space, padding included."""
         dims, size, space = self.dims, self.itemsize, self.space.data
@@ -117,7 +130,9 @@ class BufferType(ParametrizedAttribute, TypeAttribute):
         if space == "ub" and self.layout.data == "nd":
             if not dims:
                 return BLOCK_BYTES
-            return prod(dims[:-1]) * round_up(dims[-1] * size, BLOCK_BYTES)
+            if self.strides.data:
+                return (dims[0] - 1) * self.row_bytes + self.padded_cols * size
+            return prod(dims[:-1]) * self.padded_cols * size
         rows, cols = dims
         row_unit, col_unit = {
             "l1": (FRACTAL_ROWS, self.c0),
@@ -135,13 +150,26 @@ class BufferType(ParametrizedAttribute, TypeAttribute):
             raise VerifyException(f"unknown memory space '{space}'; there are {', '.join(SPACES)}")
         if layout not in ("nd", "nz") or (layout == "nz" and space != "ub"):
             raise VerifyException(f"layout '{layout}' does not exist in {space}; only ub has 'nz'")
-        if self.strides.data and (space != "gm" or len(self.strides) != len(self.shape)):
-            raise VerifyException("strides need one entry an axis and exist only in gm")
+        if self.strides.data and len(self.strides) != len(self.shape):
+            raise VerifyException("strides need one entry an axis")
+        if self.strides.data and space != "gm":
+            self._check_row_strides()
         if any(d < 0 for d in self.dims):
             raise VerifyException(f"a buffer has static sizes, not {list(self.dims)}")
         fractal = space in ("l1", "l0a", "l0b", "l0c") or layout == "nz"
         if fractal and len(self.shape) != 2:
             raise VerifyException(f"a fractal buffer in {space} has 2 axes, not {len(self.shape)}")
+
+    def _check_row_strides(self) -> None:
+        """Strides on chip are those of rows in UB, whole blocks of 32 bytes, without overlap."""
+        if self.space.data != "ub" or self.layout.data != "nd" or len(self.shape) != 2:
+            raise VerifyException("strides exist only in gm and for rows in ub")
+        rows, cols = (s.data for s in self.strides)
+        if cols != 1 or rows % self.c0 or rows < self.padded_cols:
+            raise VerifyException(
+                f"rows of {self.dims[1]} x {self.dtype} in ub are a multiple of {self.c0} elements "
+                f"apart, {self.padded_cols} or more, and columns 1, not {[rows, cols]}"
+            )
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:

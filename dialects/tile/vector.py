@@ -37,6 +37,7 @@ from .kinds import (
     UnaryAttr,
 )
 from .memory import buffer_type
+from .types import FRACTAL_ROWS
 
 if TYPE_CHECKING:
     from ..core.interpreter import Frame
@@ -352,3 +353,40 @@ class BroadcastOp(VectorOp):
     def run(self, frame: Frame) -> None:
         """Repeat each element."""
         frame.get(self.target)[...] = frame.get(self.source)[:, None]
+
+
+@irdl_op_definition
+class TransposeOp(VectorOp):
+    """Rows become columns, 16 by 16 (by 8 of 32 bits) elements at a time.
+
+    ```mlir
+    tile.transpose %x -> %y : !tile.buffer<16x64xf32, ub> to !tile.buffer<64x16xf32, ub>
+    ```
+
+    The source has a multiple of 16 rows, and columns that fill whole blocks of 32 bytes.
+    """
+
+    name = "tile.transpose"
+    source = operand_def()
+    target = operand_def()
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$source `->` $target attr-dict `:` type($source) `to` type($target)"
+
+    def __init__(self, source: SSAValue, target: SSAValue) -> None:
+        super().__init__(operands=[source, target])
+
+    def verify_(self) -> None:
+        """The sizes are swapped, and fill what one step takes."""
+        super().verify_()
+        source, target = buffer_type(self.source), buffer_type(self.target)
+        if source.dims[::-1] != target.dims or source.element_type != target.element_type:
+            raise VerifyException(f"{target} is not the transpose of {source}")
+        if len(source.dims) != 2 or source.dims[0] % FRACTAL_ROWS or source.dims[1] % source.c0:
+            raise VerifyException(
+                f"a transpose takes rows by {FRACTAL_ROWS} and columns by {source.c0}, "
+                f"not {list(source.dims)}"
+            )
+
+    def run(self, frame: Frame) -> None:
+        """Swap the axes."""
+        frame.get(self.target)[...] = frame.get(self.source).T

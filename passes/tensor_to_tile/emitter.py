@@ -75,6 +75,10 @@ class Emitter:
         """`lhs + rhs`."""
         return self(arith.AddiOp(lhs, rhs)).result
 
+    def product(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """`lhs * rhs`."""
+        return self(arith.MuliOp(lhs, rhs)).result
+
     def sub(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         """`lhs - rhs`."""
         return self(arith.SubiOp(lhs, rhs)).result
@@ -82,6 +86,10 @@ class Emitter:
     def minimum(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         """The smaller one."""
         return self(arith.MinSIOp(lhs, rhs)).result
+
+    def maximum(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """The larger one."""
+        return self(arith.MaxSIOp(lhs, rhs)).result
 
     def clipped(self, tile: int, extent: int, offset: SSAValue) -> SSAValue:
         """How much of a tile is inside: `min(tile, extent - offset)`, or just `tile`."""

@@ -9,23 +9,20 @@ are exposed. L2 is taken as warm. The same functions give an instruction its cyc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import NamedTuple
 
-from xdsl.ir import SSAValue
-
 from ...dialects.core.attributes import element_name, tensor_type
-from ...dialects.core.dtypes import itemsize
 from ...dialects.target import costs
 from ...dialects.target.machine import Machine
+from .convolution import image_axis, reduced_step, reduced_tile, region_rows
 from .geometry import Geometry
+from .vector_cost import Work, element_bytes, elementwise, together, transfer, vector_works
 
-REPEAT_BYTES = 256
-"""Bytes a vector instruction takes in one repeat."""
-ISSUED_PER_TILE, ISSUED_PER_K_TILE, ISSUED_PER_STEP, ISSUED_PER_OP = 32, 14, 14, 3
-"""Instructions issued for one iteration of each loop, and for one vector op; counted in kernels."""
+ISSUED_PER_TILE, ISSUED_PER_K_TILE, ISSUED_PER_STEP = 32, 14, 14
+"""Instructions issued for one iteration of each loop; counted in kernels."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,7 @@ class Candidate:
     def reason(self) -> str:
         """One sentence for `npuc explain`."""
         pipes = ", ".join(f"{pipe} {cycles}" for pipe, cycles in sorted(self.busy.items()))
-        return f"bound by {self.bound}, {self.total} cycles: {self.rounds} x ({pipes})"
+        return f"bound by {self.bound}: {self.rounds} x ({pipes})"
 
 
 def estimate(
@@ -60,21 +57,19 @@ def estimate(
     count = geometry.tile_count(tiles)
     cores = min(machine.core.count, count)
     rounds = -(-count // cores)
-    vector = _vector_work(geometry, machine, tiles)
-    issued = ISSUED_PER_TILE + ISSUED_PER_OP * sum(len(op.body.ops) for op in geometry.space.ops)
-    moves = [
-        _transfer(geometry, machine, "gm_ub", value, axes, tiles, cores)
-        for value, axes in _external_inputs(geometry)
-    ]
-    load = _together(moves)
-    store = _together(
+    works = vector_works(geometry, machine, tiles, cores)
+    vector = sum(work.vector for work in works)
+    issued = ISSUED_PER_TILE + sum(work.issued for work in works)
+    load = together([work.load for work in works if work.turns == 1])
+    store = together(
         [
-            _transfer(geometry, machine, "ub_gm", v, geometry.space.axes_of(v), tiles, cores)
+            transfer(geometry, machine, "ub_gm", v, geometry.space.axes_of(v), tiles, cores)
             for v in geometry.group.yielded
         ]
     )
-    busy = {"MTE2": load.busy, "MTE3": store.busy}
-    handed_over, first = [(load, costs.Cycles(vector, 0))], load.busy + load.tail
+    waiting = sum(_waiting(machine, work) for work in works if work.turns > 1)
+    busy = {"MTE2": sum(work.turns * work.load.busy for work in works), "MTE3": store.busy}
+    handed_over, first = [(load, costs.Cycles(vector, 0))], sum(together([w.load for w in works]))
     if geometry.contraction is not None:
         product = _contraction(geometry, machine, tiles, steps, cores, busy)
         first = product.first
@@ -85,14 +80,17 @@ def estimate(
         )
     busy |= {"V": vector, "S": issued * machine.scalar.step}
     handed_over.append((costs.Cycles(vector, 0), store))
-    period = _period(machine, [*busy.values()], handed_over)
+    period = _period(machine, [*busy.values(), vector + waiting], handed_over)
     total = rounds * period + first + vector + store.busy + store.tail
     return Candidate(tuple(tiles), tuple(steps), cores, rounds, busy, total)
 
 
-def _together(moves: Sequence[costs.Cycles]) -> costs.Cycles:
-    """Several transfers of one engine, one behind the other; their latencies overlap."""
-    return costs.Cycles(sum(m.busy for m in moves), max((m.tail for m in moves), default=0))
+def _waiting(machine: Machine, work: Work) -> int:
+    """Cycles that the vector unit waits for loads in the turns of a reduction."""
+    scalar = work.issued // work.turns * machine.scalar.step
+    handed_over = [(work.load, costs.Cycles(work.each, 0))]
+    period = _period(machine, [work.load.busy, work.each, scalar], handed_over)
+    return work.turns * (period - work.each)
 
 
 def _period(
@@ -104,46 +102,6 @@ def _period(
     flags = machine.sync.set_flag + machine.sync.wait_flag
     both_ways = (sum(a) + sum(b) + 2 * flags for a, b in handed_over)
     return max([*busy, *(-(-time // 2) for time in both_ways)])
-
-
-def _external_inputs(geometry: Geometry) -> Iterator[tuple[SSAValue, tuple[int | None, ...]]]:
-    """The values that vector work of the group loads from GM, each once."""
-    space = geometry.space
-    made = {op.output for op in space.ops}
-    seen: set[tuple[SSAValue, tuple[int | None, ...]]] = set()
-    for op in space.ops:
-        if op is geometry.contract_op:
-            continue
-        for index, value in enumerate(op.inputs):
-            key = (value, space.axes_of_use(op, index))
-            if value not in made and key not in seen:
-                seen.add(key)
-                yield key
-
-
-def _transfer(
-    geometry: Geometry,
-    machine: Machine,
-    path: costs.GmPath,
-    value: SSAValue,
-    axes: Sequence[int | None],
-    tiles: Sequence[int],
-    cores: int,
-) -> costs.Cycles:
-    """Cycles of moving one tile of a value."""
-    size = element_bytes(value)
-    inside = [d for d in axes if d is not None]
-    last = inside[-1] if inside else None
-    row_bytes = (tiles[last] if last is not None else 1) * size
-    rows = prod(tiles[d] for d in inside[:-1])
-    shape = tensor_type(value).get_shape()
-    stride = (shape[-1] if shape else 1) * size
-    cut = last is not None and tiles[last] < geometry.space.extents[last]
-    second = row_bytes if cut else 0  # where the second tile of a row starts
-    aligned = costs.is_aligned(machine, second, rows, row_bytes, stride)
-    return costs.gm_move(
-        machine, path, rows, row_bytes, stride, aligned=aligned, traffic=costs.Traffic(cores)
-    )
 
 
 class Product(NamedTuple):
@@ -170,21 +128,19 @@ def _contraction(
     """
     dims = geometry.contraction
     assert dims is not None
-    m, n, step = tiles[dims.m], tiles[dims.n], steps[dims.k]
+    m, n, step = geometry.row_tile(tiles), tiles[dims.n], reduced_step(geometry, steps)
     k_tiles = -(-geometry.space.extents[dims.k] // tiles[dims.k])
-    k_steps = tiles[dims.k] // step
-    factors: tuple[tuple[int, costs.LocalPath, int], ...] = (
-        (dims.lhs, "l1_l0a", m),
-        (dims.rhs, "l1_l0b", n),
-    )
-    loads: list[costs.Cycles] = []
-    moves: list[costs.Cycles] = []
-    for index, path, free in factors:
-        value = dims.op.inputs[index]
-        axes = geometry.space.axes_of_use(dims.op, index)
-        loads.append(_transfer(geometry, machine, "gm_l1", value, axes, tiles, cores))
-        moves.append(costs.local_move(machine, path, free * step * element_bytes(value)))
-    load, move = _together(loads), _together(moves)
+    k_steps = reduced_tile(geometry, tiles) // step
+    size = element_bytes(dims.op.inputs[dims.lhs])
+    loads = _loads_to_l1(geometry, machine, tiles, cores)
+    left = costs.local_move(machine, "l1_l0a", m * step * size)
+    if dims.windows:
+        across = dims.windows[-1]
+        width = geometry.space.extents[across.point]
+        row = costs.FRACTAL * step * size
+        left = costs.im2col(machine, m, row, start=0, width=width, stride=across.stride)
+    moves = [left, costs.local_move(machine, "l1_l0b", n * step * size)]
+    load, move = together(loads), together(moves)
     dtype = element_name(tensor_type(dims.op.inputs[0]).element_type)
     mmad = costs.mmad(machine, m, step, n, dtype)
     scalar = machine.scalar.step
@@ -196,33 +152,42 @@ def _contraction(
     busy["MTE1"] = move.busy * k_tiles * k_steps
     busy["M"] = mmad.busy * k_tiles * k_steps
     drain = costs.local_move(machine, "l0c_ub", m * n * 4).busy
-    drain += _elementwise(machine, "single", 4, m * n)
+    drain += elementwise(machine, "single", 4, m * n)
     return Product(load.busy + load.tail, k_tiles * k_period, drain, k_tiles * issued)
 
 
-def _vector_work(geometry: Geometry, machine: Machine, tiles: Sequence[int]) -> int:
-    """Cycles of the vector pipe for the scalar bodies of one tile."""
-    cycles = 0
-    for op in geometry.space.ops:
-        if op is geometry.contract_op:
-            continue
-        elements = prod(tiles[d] for d in geometry.space.dims_of(op))
-        for scalar in op.body.ops:
-            if scalar.results:
-                size = max(itemsize(element_name(v.type)) for v in scalar.results)
-                group = "transcendental" if scalar.name.startswith("math.") else "pair"
-                cycles += _elementwise(machine, group, size, elements)
-        if op.combiner is not None:
-            cycles += _elementwise(machine, "reduce_add", element_bytes(op.output), elements)
-    return cycles
-
-
-def _elementwise(machine: Machine, group: costs.VectorClass, size: int, elements: int) -> int:
-    """Cycles of one vector op over so many elements."""
-    repeat = -(-elements * size // REPEAT_BYTES)
-    return costs.vector(machine, group, size, repeat).busy
-
-
-def element_bytes(value: SSAValue) -> int:
-    """Bytes of one element of a tensor."""
-    return itemsize(element_name(tensor_type(value).element_type))
+def _loads_to_l1(
+    geometry: Geometry, machine: Machine, tiles: Sequence[int], cores: int
+) -> list[costs.Cycles]:
+    """Loads of one tile of k of both factors; for a convolution a region and all taps."""
+    dims = geometry.contraction
+    assert dims is not None
+    operands = [(i, dims.op.inputs[i]) for i in (dims.lhs, dims.rhs)]
+    if not dims.windows:
+        uses = [(value, geometry.space.axes_of_use(dims.op, i)) for i, value in operands]
+        return [
+            transfer(geometry, machine, "gm_l1", value, axes, tiles, cores) for value, axes in uses
+        ]
+    (_, image), (_, weights) = operands
+    size = element_bytes(image)
+    last = image_axis(geometry) + len(dims.windows)
+    width = tensor_type(image).get_shape()[last - 1]
+    channels = tensor_type(image).get_shape()[-1]
+    pixels = region_rows(geometry, tiles) * width
+    taps = prod(tiles[w.tap] for w in dims.windows)
+    columns = tensor_type(weights).get_shape()[-1]
+    runs = (
+        (pixels, min(tiles[dims.k], channels) * size, channels * size),
+        (taps * tiles[dims.k], tiles[dims.n] * size, columns * size),
+    )
+    traffic = costs.Traffic(cores)
+    return [
+        costs.gm_move(
+            machine,
+            "gm_l1",
+            *run,
+            aligned=costs.is_aligned(machine, 0, *run),
+            traffic=traffic,
+        )
+        for run in runs
+    ]

@@ -3,36 +3,49 @@
 1. Load what no looped dim touches, once, before the loop.
 2. One flat loop hands tile `core, core + cores, ..` to each core; its number gives the offset of
    every looped dim, and at the edge the valid size.
-3. In the loop: the contraction, then vector work op by op, each value in a buffer of its own, then
-   the stores.
+3. In the loop: the contraction or the reduction around an accumulator, then vector work op by op,
+   each value in a buffer of its own, then the stores.
 
+Where several dims are the rows of a tile, a tensor in GM is seen with those merged into one axis.
 Nothing here knows the class of a structured op, nor any size but those of the schedule.
 """
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from math import prod
 
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.core.attributes import tensor_type
 from ...dialects.core.errors import PassError
-from ...dialects.core.origins import ORIGINS, node_of
+from ...dialects.core.origins import node_of, origins_of
+from ...dialects.core.steps import Step
 from ...dialects.tensor.ops import GroupOp
-from ...dialects.tensor.structured import StructuredOp
+from ...dialects.tensor.structured import Axis, StructuredOp, Window
 from ...dialects.tile.memory import CopyOp, TapOp
-from ...dialects.tile.program import EndOp, KernelOp
+from ...dialects.tile.program import EndOp, KernelOp, ViewOp
 from ...dialects.tile.schedule import ScheduleAttr
 from ...dialects.tile.types import BufferType
+from .accumulation import emit_accumulation
 from .contraction import emit_contraction
 from .emitter import Emitter
-from .geometry import Geometry
+from .geometry import ROW, Geometry
+from .loads import load_tile
 from .spread import Spread, Tile
 from .vector import emit_vector
+from .windows import point_of
+
+Use = tuple[SSAValue, tuple[Axis, ...]]
+"""A value of the group, and the dims its axes are read along."""
 
 
 class KernelEmitter:
-    """Builds one `tile.kernel`; see the module. Use: `KernelEmitter(...).emit()`."""
+    """Builds one `tile.kernel`; see the module. Use: `KernelEmitter(...).emit()`.
+
+    `offsets` and `sizes` say, per group dim and for `ROW`, where the current tile starts and how
+    much of it is valid. `row_count` are the rows of the buffers that `alloc` makes.
+    """
 
     def __init__(
         self, group: GroupOp, geometry: Geometry, schedule: ScheduleAttr, name: str, where: str
@@ -54,26 +67,34 @@ class KernelEmitter:
         self.offsets: dict[int, SSAValue] = {}
         self.sizes: dict[int, SSAValue] = {}
         self.values: dict[SSAValue, Tile] = {}
-        self.loaded: dict[tuple[SSAValue, tuple[int | None, ...]], Tile] = {}
+        self.loaded: dict[Use, Tile] = {}
         self.blocks: dict[SSAValue, SSAValue] = {}
+        self.row_count = geometry.row_tile(self.tiles)
 
     def emit(self) -> KernelOp:
         """Emit everything and return the kernel."""
         counts, nodes = self.geometry.counts(self.tiles), _nodes_by_op(self.space.ops)
         self._fix_unlooped(counts)
-        self._load_invariants(nodes)
+        looped = {d for d, c in counts.items() if c > 1}
+        self._load_ahead(nodes, looped)
         with self._tile_loop(counts):
+            if self.geometry.contraction is None:
+                self._load_ahead(nodes, set())
             for op in self.space.ops:
                 self.emit_op.node = nodes[op]
-                if op is self.geometry.contract_op:
-                    self.values[op.output] = emit_contraction(self, op)
-                else:
-                    self.values[op.output] = emit_vector(self, op)
+                self.values[op.output] = self._emit_op(op)
                 self._tap(op)
             self._store_results()
         self.emit_op.node = None
         self.emit_op(EndOp())
         return self.kernel
+
+    def _emit_op(self, op: StructuredOp) -> Tile:
+        if op is self.geometry.contract_op:
+            return emit_contraction(self, op)
+        if self.geometry.accumulates(op):
+            return emit_accumulation(self, op)
+        return emit_vector(self, op)
 
     # Where the current tile is.
 
@@ -83,6 +104,7 @@ class KernelEmitter:
             if counts.get(dim, 1) == 1:
                 self.offsets[dim] = self.emit_op.constant(0)
                 self.sizes[dim] = self.emit_op.constant(min(self.tiles[dim], extent))
+        self.place_rows()
 
     @contextmanager
     def _tile_loop(self, counts: dict[int, int]) -> Generator[None]:
@@ -95,14 +117,36 @@ class KernelEmitter:
                 index = emit.div(number, inner)
                 if position:
                     index = emit.rem(index, counts[dim])
-                self._place(dim, emit.mul(index, self.tiles[dim]))
+                self.place(dim, emit.mul(index, self.tiles[dim]))
+            self.place_rows()
             yield
 
-    def _place(self, dim: int, offset: SSAValue) -> None:
+    def place(self, dim: int, offset: SSAValue) -> None:
         """Set where the tile starts along `dim`, and how much of it is valid."""
         tile, extent = self.tiles[dim], self.space.extents[dim]
         self.offsets[dim] = offset
         self.sizes[dim] = self.emit_op.clipped(tile, extent, offset)
+
+    def place_rows(self) -> None:
+        """Set the offset and size of `ROW`, once those of all row dims are known.
+
+        Of the row dims only one is cut; those inside it are whole, those outside have one index.
+        """
+        rows, extents, emit = self.geometry.rows, self.space.extents, self.emit_op
+        if not rows or any(d not in self.offsets for d in rows):
+            return
+        looped = [d for d in rows if self.tiles[d] < extents[d]]
+        cut = next((d for d in rows if self.tiles[d] > 1), rows[-1])
+        inside = prod(extents[d] for d in rows[rows.index(cut) + 1 :])
+        self.sizes[ROW] = emit.mul(self.sizes[cut], inside)
+        terms = [
+            emit.mul(self.offsets[d], prod(extents[e] for e in rows[rows.index(d) + 1 :]))
+            for d in looped
+        ]
+        offset = terms[0] if terms else emit.constant(0)
+        for term in terms[1:]:
+            offset = emit.add(offset, term)
+        self.offsets[ROW] = offset
 
     # Buffers.
 
@@ -112,16 +156,25 @@ class KernelEmitter:
 
     def dims(self, spread: Spread) -> tuple[int, ...]:
         """Shape of a tile with these dims; one element without any."""
-        geometry = self.geometry
-        row = () if geometry.row is None or not spread.row else (self.tiles[geometry.row],)
-        col = (self.tiles[geometry.col],) if spread.col else ()
+        row = (self.row_count,) if self.geometry.rows and spread.row else ()
+        col = (self.tiles[self.geometry.col],) if spread.col else ()
         return (*row, *col) or (1,)
 
-    def spread_of(self, axes: Sequence[int | None]) -> Spread:
+    @contextmanager
+    def buffers_of(self, rows: int) -> Generator[None]:
+        """Let the buffers of tiles have so many rows."""
+        before, self.row_count = self.row_count, rows
+        yield
+        self.row_count = before
+
+    def extent(self, dim: int) -> int:
+        """Elements of a group dim, or of `ROW`, in one tile."""
+        return self.geometry.row_tile(self.tiles) if dim == ROW else self.tiles[dim]
+
+    def spread_of(self, axes: Sequence[Axis]) -> Spread:
         """Which tile dims a value with these axes has."""
-        return Spread(
-            self.geometry.row is not None and self.geometry.row in axes, self.geometry.col in axes
-        )
+        dims = {point_of(a) for a in axes}
+        return Spread(bool(dims & set(self.geometry.rows)), self.geometry.col in dims)
 
     # Loads and stores.
 
@@ -132,57 +185,61 @@ class KernelEmitter:
             return self.values[value]
         key = (value, self.space.axes_of_use(op, index))
         if key not in self.loaded:
-            self.loaded[key] = self._load(*key)
+            self.loaded[key] = load_tile(self, op, index)
         return self.loaded[key]
 
-    def _load_invariants(self, nodes: Mapping[StructuredOp, StringAttr | None]) -> None:
-        looped = {d for d, c in self.geometry.counts(self.tiles).items() if c > 1}
+    def _load_ahead(
+        self, nodes: Mapping[StructuredOp, StringAttr | None], moving: set[int]
+    ) -> None:
+        """Load what no dim of `moving`, and no loop of a reduction, moves.
+
+        Loads that stand together share their flags where there are few.
+        """
+        moving = moving | set(self.geometry.taps)
+        if self.geometry.reduces_rows:
+            moving |= set(self.geometry.rows)
         for op in self.space.ops:
             if op is self.geometry.contract_op:
                 continue
             self.emit_op.node = nodes[op]
             for index, value in enumerate(op.inputs):
-                if value in self.gm and not looped & set(self.space.axes_of_use(op, index)):
+                axes = self.space.axes_of_use(op, index)
+                fixed = not any(isinstance(a, Window) for a in axes) and not moving & set(axes)
+                if value in self.gm and fixed:
                     self.input_tile(op, index)
         self.emit_op.node = None
 
-    def _load(self, value: SSAValue, axes: tuple[int | None, ...]) -> Tile:
-        spread = self.spread_of(axes)
-        buffer = self.alloc(tensor_type(value).element_type, spread)
-        rectangle = self._rectangle(axes, spread, value)
-        self.emit_op(
-            CopyOp(
-                self.gm[value],
-                buffer,
-                source_offsets=self.gm_offsets(axes),
-                target_offsets=[self.emit_op.constant(0) for _ in rectangle],
-                valid=[self.sizes[d] for d in rectangle],
-                axes=self.gm_axes(axes, rectangle),
-            )
-        )
-        return Tile(buffer, spread)
+    def seen(self, buffer: SSAValue, value: SSAValue, axes: Sequence[Axis]) -> SSAValue:
+        """The GM buffer of a value with its row dims merged."""
+        shape = tensor_type(value).get_shape()
+        merged = self.geometry.merged_shape(axes, shape)
+        return self.reshaped(buffer, merged)
 
-    def gm_offsets(self, axes: Sequence[int | None]) -> list[SSAValue]:
-        """Where the current tile starts along each axis of a GM buffer."""
+    def reshaped(self, buffer: SSAValue, shape: Sequence[int]) -> SSAValue:
+        """A GM buffer under another shape."""
+        type_ = buffer.type
+        assert isinstance(type_, BufferType)
+        if type_.dims == tuple(shape):
+            return buffer
+        return self.emit_op(ViewOp(buffer, BufferType.of(shape, type_.element_type, "gm"))).target
+
+    def gm_offsets(self, axes: Sequence[Axis]) -> list[SSAValue]:
+        """Where the current tile starts along each (merged, plain) axis of a GM buffer."""
         zero = self.emit_op.constant(0)
-        return [zero if d is None else self.offsets[d] for d in axes]
+        return [self.offsets[d] if isinstance(d, int) else zero for d in axes]
 
     @staticmethod
-    def gm_axes(axes: Sequence[int | None], rectangle: Sequence[int]) -> list[int] | None:
+    def gm_axes(axes: Sequence[Axis], rectangle: Sequence[Axis]) -> list[int] | None:
         """The GM axes of a rectangle; None where they are the last ones."""
         found = [axes.index(d) for d in rectangle]
         return None if found == list(range(len(axes) - len(found), len(axes))) else found
 
-    def _rectangle(
-        self, axes: tuple[int | None, ...], spread: Spread, value: SSAValue
-    ) -> list[int]:
-        """The group dims of a tile of a GM tensor, rows first; its columns must be contiguous."""
+    def rectangle(self, full: Sequence[Axis], value: SSAValue) -> list[Axis]:
+        """The merged axes of a tile of a GM tensor, rows first; its columns must be contiguous."""
         geometry = self.geometry
-        row, col = geometry.row, geometry.col
-        rectangle = [
-            d for d, has in ((row, spread.row), (col, spread.col)) if has and d is not None
-        ]
-        shape = tensor_type(value).get_shape()
+        axes = geometry.merged(full)
+        rectangle: list[Axis] = [a for a in axes if a is not None and a in (ROW, geometry.col)]
+        shape = geometry.merged_shape(full, tensor_type(value).get_shape())
         if not rectangle:
             raise PassError(
                 "a single element that is no constant cannot be spread over a tile yet",
@@ -201,35 +258,44 @@ class KernelEmitter:
         return rectangle
 
     def _store_results(self) -> None:
-        yielded = self.group.yielded
-        for value, output in zip(yielded, self.outputs, strict=True):
-            tile, axes = self.values[value], self.space.axes_of(value)
-            rectangle = self._rectangle(axes, tile.spread, value)
+        for value, output in zip(self.group.yielded, self.outputs, strict=True):
+            full = self.space.axes_of(value)
+            axes = self.geometry.merged(full)
+            rectangle = self.rectangle(full, value)
             self.emit_op(
                 CopyOp(
-                    tile.buffer,
-                    output,
+                    self.values[value].buffer,
+                    self.seen(output, value, full),
                     source_offsets=[self.emit_op.constant(0) for _ in rectangle],
                     target_offsets=self.gm_offsets(axes),
-                    valid=[self.sizes[d] for d in rectangle],
+                    valid=self.valid(rectangle),
                     axes=self.gm_axes(axes, rectangle),
                 )
             )
 
+    def valid(self, rectangle: Sequence[Axis]) -> list[SSAValue]:
+        """The valid sizes of a rectangle."""
+        return [self.sizes[d] for d in rectangle if isinstance(d, int)]
+
     def _tap(self, op: StructuredOp) -> None:
         """Mark the tile of a value that the source knows by name."""
-        origins = op.attributes.get(ORIGINS)
-        if origins is None:
+        origins = origins_of(op.output)
+        if not origins:
             return
-        tile, axes = self.values[op.output], self.space.axes_of(op.output)
-        rectangle = self._rectangle(axes, tile.spread, op.output)
+        full = self.space.axes_of(op.output)
+        axes = self.geometry.merged(full)
+        shape = tensor_type(op.output).get_shape()
+        merged = self.geometry.merged_shape(full, shape)
+        if merged != shape:
+            origins = tuple(o.after(Step("reshape", merged)) for o in origins)
+        rectangle = self.rectangle(full, op.output)
         self.emit_op(
             TapOp(
-                tile.buffer,
+                self.values[op.output].buffer,
                 self.gm_offsets(axes),
-                [self.sizes[d] for d in rectangle],
+                self.valid(rectangle),
                 [axes.index(d) for d in rectangle],
-                origins,
+                ArrayAttr([ArrayAttr(origins)]),
             )
         )
 

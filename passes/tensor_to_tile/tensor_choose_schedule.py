@@ -1,13 +1,15 @@
 """The pass `tensor-choose-schedule`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
+from itertools import product
+from math import gcd, prod
 from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
+from ...dialects.core.attributes import tensor_type
 from ...dialects.core.errors import CapacityError
 from ...dialects.core.locations import where
 from ...dialects.target.attributes import machine_of
@@ -18,11 +20,14 @@ from ...dialects.tile.schedule import ScheduleAttr
 from ...dialects.tile.types import FRACTAL_ROWS, round_up
 from ..analysis.buffer_plan import check_capacity, peaks, plan
 from ..base import NpucPass
-from ..tile.tile_assign_depth import assign_depths, give_back
+from ..tile.tile_assign_depth import PIPELINED, assign_depths, give_back
+from .contraction_dims import ContractionDims
 from .convert_tensor_to_tile import SCHEDULE
-from .estimate import Candidate, element_bytes, estimate
-from .geometry import Geometry, geometry_of
+from .convolution import block_of, image_axis, region_rows
+from .estimate import Candidate, estimate
+from .geometry import TURNED, Geometry, geometry_of
 from .kernel import KernelEmitter
+from .vector_cost import element_bytes
 
 LARGEST_TILE = 256
 """Most rows or columns of one mmad that are tried."""
@@ -30,6 +35,10 @@ LARGEST_STEP = 256
 """Most reduced elements of one mmad that are tried."""
 MOST_STEPS = 8
 """Most mmad steps fed by one L1 tile that are tried."""
+MAX_REDUCED = 4095
+"""Most reduced elements of a convolution in L1: the limit of im2col's column fields."""
+MAX_PIXELS = 16384
+"""Most image elements a channel in L1: the limit of the load's row field."""
 BROADCAST_ROWS = 8
 """Rows whose elements one instruction spreads over blocks."""
 
@@ -61,7 +70,7 @@ class TensorChooseSchedulePass(NpucPass):
       func.func @main(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
         %0 = tensor.group(%a = %x : tensor<8x64xf32>) kind "vector" stopped "end" attributes {
             tile.schedule = #tile.schedule<tiles [8, 64], steps [8, 64], cores 1,
-              reason "bound by S, 316 cycles: 1 x (MTE2 32, MTE3 32, S 38, V 16)">} {
+              cycles 316, reason "bound by S: 1 x (MTE2 32, MTE3 32, S 38, V 16)">} {
           %1 = tensor.map(%a) maps [affine_map<(d0, d1) -> (d0, d1)>]
               -> affine_map<(d0, d1) -> (d0, d1)> iterators [parallel, parallel] {
           ^bb0(%p : f32):
@@ -77,7 +86,7 @@ class TensorChooseSchedulePass(NpucPass):
 
     1. Candidates: powers of two up to the extents for rows and columns (a dim reduced by vector
        work in one piece), multiples of 16 for the reduced dim of a contraction, and the numbers of
-       steps that divide it evenly.
+       steps that divide it evenly. The factors fit the cube's memories twice, or else once.
     2. Each is priced by `estimate.py` from sizes alone; no shape or name is looked at.
     3. In order of price, the kernel is emitted and its buffers planned; the first that fits with
        all its double buffers wins. If none does, the cheapest that fits with fewer.
@@ -99,10 +108,12 @@ def choose(group: GroupOp, machine: Machine) -> ScheduleAttr:
     """The best schedule of one group; CapacityError if nothing fits the machine."""
     place = where(group) or "a group without a source node"
     geometry = geometry_of(group, place)
-    ranked = sorted(_candidates(geometry, machine), key=_rank)
+    ranked: list[Candidate] = []
+    for slots in (PIPELINED, 1):
+        ranked = ranked or sorted(_candidates(geometry, machine, slots), key=_rank)
     if not ranked:
         raise CapacityError(
-            "not even one fractal of each factor fits the cube's memories twice",
+            "not even the smallest tile of each factor fits the cube's memories",
             where=place,
             why=f"{machine.name} has {machine.size('l0a')}, {machine.size('l0b')}, "
             f"{machine.size('l0c')} and {machine.size('l1')} bytes of l0a, l0b, l0c and l1",
@@ -129,7 +140,9 @@ def _rank(candidate: Candidate) -> tuple[int, int, int, tuple[int, ...]]:
 
 
 def _schedule(candidate: Candidate) -> ScheduleAttr:
-    return ScheduleAttr.of(candidate.tiles, candidate.steps, candidate.cores, candidate.reason())
+    return ScheduleAttr.of(
+        candidate.tiles, candidate.steps, candidate.cores, candidate.reason(), candidate.total
+    )
 
 
 def _emit(geometry: Geometry, schedule: ScheduleAttr, place: str) -> KernelOp:
@@ -142,38 +155,62 @@ def _fits(kernel: KernelOp, machine: Machine) -> bool:
     return all(used <= machine.size(space) for space, used in peaks(plan(kernel)).items())
 
 
-def _candidates(geometry: Geometry, machine: Machine) -> Iterator[Candidate]:
-    """All sizes worth pricing, each priced."""
+def _candidates(geometry: Geometry, machine: Machine, slots: int) -> Iterator[Candidate]:
+    """All sizes worth pricing, each priced; the factors of a product fit `slots` times."""
     extents, kinds = geometry.space.extents, geometry.space.kinds
     contraction = geometry.contraction
-    base = [1] * geometry.space.rank
-    rows = [1]
-    if geometry.row is not None:
-        rows = _rows(extents[geometry.row], FRACTAL_ROWS if contraction else 1)
     whole = contraction is None and kinds[geometry.col] == "reduction"
-    unit = FRACTAL_ROWS if contraction else _block(geometry)
-    cols = [extents[geometry.col]] if whole else _sizes(extents[geometry.col], unit)
-    for row in rows:
-        for col in cols:
-            tiles = list(base)
-            if geometry.row is not None:
-                tiles[geometry.row] = row
-            tiles[geometry.col] = col
-            if contraction is None:
-                yield estimate(geometry, machine, tiles, tiles)
-                continue
-            for step, count in _reduced(geometry, machine, row, col):
-                steps = list(tiles)
-                steps[contraction.k], tiles[contraction.k] = step, step * count
-                yield estimate(geometry, machine, tiles, steps)
+    unit = FRACTAL_ROWS if contraction or geometry.transposed else _block(geometry)
+    cols = _sizes(extents[geometry.col], unit)
+    if whole:
+        cols = [cols[-1] if geometry.transposed else extents[geometry.col]]
+    for rows, taps, col in product(_rows(geometry), _taps(geometry), cols):
+        sizes = {**rows, **taps, geometry.col: col}
+        tiles = [sizes.get(dim, 1) for dim in range(geometry.space.rank)]
+        if contraction is None:
+            yield estimate(geometry, machine, tiles, tiles)
+            continue
+        for reduced in _reduced(geometry, machine, tiles, slots):
+            steps = list(tiles)
+            for dim, (tile, step) in reduced.items():
+                tiles[dim], steps[dim] = tile, step
+            yield estimate(geometry, machine, tiles, steps)
 
 
-def _rows(extent: int, unit: int) -> list[int]:
-    """The sizes of rows without those that are ragged and leave part of a broadcast's group.
+def _rows(geometry: Geometry) -> list[dict[int, int]]:
+    """The sizes of row dims worth trying, by dim: a part of one dim, those inside it whole.
 
-    Such rows are spread one by one by reductions, which rows without a value would spoil.
+    Left out are rows that are ragged and leave part of a broadcast's group: they are spread one by
+    one by reductions, which rows without a value would spoil.
     """
-    return [r for r in _sizes(extent, unit) if extent % r == 0 or r % BROADCAST_ROWS == 0]
+    found: list[dict[int, int]] = []
+    base = dict.fromkeys(geometry.rows, 1)
+    inside = 1
+    for dim in reversed(geometry.rows):
+        extent, outermost = geometry.space.extents[dim], dim == geometry.rows[0]
+        unit = 1
+        if geometry.transposed:
+            unit = TURNED // gcd(inside, TURNED)
+        elif geometry.contraction and inside == 1:
+            unit = FRACTAL_ROWS
+        for size in _sizes(extent, unit):
+            size = size if outermost else min(size, extent)
+            ragged = size < extent and extent % size and inside * size % BROADCAST_ROWS
+            if not ragged and not (geometry.transposed and inside * size % TURNED):
+                found.append({**base, dim: size})
+        base[dim] = extent
+        inside *= extent
+    return found or [base]
+
+
+def _taps(geometry: Geometry) -> Iterator[dict[int, int]]:
+    """The sizes of the taps of windows worth trying: all, those of the last dim alone, one."""
+    sizes = {dim: geometry.space.extents[dim] for dim in sorted(geometry.windows)}
+    yield dict(sizes)
+    for dim in sizes:
+        if sizes[dim] > 1:
+            sizes[dim] = 1
+            yield dict(sizes)
 
 
 def _sizes(extent: int, unit: int) -> list[int]:
@@ -192,21 +229,67 @@ def _block(geometry: Geometry) -> int:
     return max(32 // element_bytes(v) for v in geometry.group.yielded)
 
 
-def _reduced(geometry: Geometry, machine: Machine, row: int, col: int) -> Iterator[tuple[int, int]]:
-    """Step sizes and steps a tile for the reduced dim whose factors fit L0 and L1 twice."""
+def _reduced(
+    geometry: Geometry, machine: Machine, tiles: Sequence[int], slots: int
+) -> Iterator[dict[int, tuple[int, int]]]:
+    """Tile and step of the reduced dims whose factors fit L0 and L1 `slots` times."""
     dims = geometry.contraction
     assert dims is not None
+    row, col = geometry.row_tile(tiles), tiles[geometry.col]
     size = max(element_bytes(v) for v in dims.op.inputs)
     if max(row, col) > LARGEST_TILE or row * col * 4 > machine.size("l0c"):
         return
+    most = min(machine.size("l0a") // row, machine.size("l0b") // col) // (slots * size)
+    room = machine.size("l1") // (slots * size)
+    if dims.windows:
+        yield from _of_convolution(geometry, tiles, most, room)
+        return
     extent = geometry.space.extents[dims.k]
     for step in _sizes(min(round_up(extent, 16), LARGEST_STEP), 16):
-        if 2 * row * step * size > machine.size("l0a"):
-            continue
-        if 2 * col * step * size > machine.size("l0b"):
+        if step > most:
             continue
         total = -(-extent // step)
         for count in range(1, min(total, MOST_STEPS) + 1):
-            fits = 2 * (row + col) * step * count * size <= machine.size("l1")
-            if total % count == 0 and fits:
-                yield step, count
+            if total % count == 0 and (row + col) * step * count <= room:
+                yield {dims.k: (step * count, step)}
+
+
+def _of_convolution(
+    geometry: Geometry, tiles: Sequence[int], most: int, room: int
+) -> Iterator[dict[int, tuple[int, int]]]:
+    """The same for a convolution: all taps of some channel blocks in L1, fewer in a step.
+
+    A step is several blocks at all taps, or part of the taps of one block; `most` is the largest
+    step, `room` what L1 has for both factors, in elements.
+    """
+    dims = geometry.contraction
+    assert dims is not None
+    c0, channels = block_of(geometry), geometry.space.extents[dims.k]
+    blocks = -(-channels // c0)
+    sizes = {w.tap: geometry.space.extents[w.tap] for w in dims.windows}
+    image = tensor_type(dims.op.inputs[dims.lhs]).get_shape()
+    last = image_axis(geometry) + len(dims.windows)
+    pixels = round_up(region_rows(geometry, tiles) * image[last - 1], FRACTAL_ROWS)
+    if pixels > MAX_PIXELS:
+        return
+    for count in (c for c in range(1, blocks + 1) if blocks % c == 0):
+        rows = prod(sizes.values()) * count * c0
+        if (pixels * count * c0 + rows * tiles[dims.n]) > room or rows > MAX_REDUCED:
+            break
+        for step in _steps(dims, sizes, count):
+            if prod(step.values()) * c0 <= min(most, MAX_REDUCED):
+                taps = {tap: (size, step[tap]) for tap, size in sizes.items()}
+                yield {dims.k: (count * c0, step[dims.k] * c0), **taps}
+
+
+def _steps(
+    dims: ContractionDims, sizes: Mapping[int, int], blocks: int
+) -> Iterator[dict[int, int]]:
+    """Taps and channel blocks in one step, each of which divides what the tile has."""
+    for count in range(1, blocks + 1):
+        if blocks % count == 0:
+            yield {**sizes, dims.k: count}
+    step = dict(sizes)
+    for window in dims.windows:
+        step[window.tap] = 1
+        yield {**step, dims.k: 1}

@@ -7,6 +7,7 @@ only the tile's columns is a row spread over all rows; one that has only the row
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -66,19 +67,41 @@ Operand = Tile | Constant
 
 def emit_vector(kernel: KernelEmitter, op: StructuredOp) -> Tile:
     """Emit one structured op on the current tile."""
-    values: dict[SSAValue, Operand] = {}
-    for index, argument in enumerate(op.body.args):
-        if argument.uses.get_length():
-            values[argument] = kernel.input_tile(op, index)
-    body = _Body(kernel, values)
-    for scalar in op.body.ops:
-        if scalar.results:
-            values[scalar.results[0]] = body.emit(scalar)
-    result = values[op.yielded]
     spread = kernel.spread_of(kernel.space.axes_of(op.output))
-    if op.combiner is not None:
-        return body.reduce(op, body.tile(result, Spread(spread.row, True), op.yielded.type))
-    return body.tile(result, spread, op.yielded.type)
+    if op.combiner is None:
+        return emit_body(kernel, op, spread)
+    source = emit_body(kernel, op, Spread(spread.row, True))
+    return _Body(kernel, {}).reduce(op, source)
+
+
+def emit_body(
+    kernel: KernelEmitter,
+    op: StructuredOp,
+    spread: Spread,
+    known: Mapping[SSAValue, Tile | None] | None = None,
+) -> Tile:
+    """Emit the scalar body of an op; what it yields, with exactly the dims of `spread`.
+
+    `known` are values of the body that need not be loaded or computed, and their tiles (None for
+    those that are not asked for).
+    """
+    known = known or {}
+    values: dict[SSAValue, Operand] = {v: tile for v, tile in known.items() if tile is not None}
+    for index, argument in enumerate(op.body.args):
+        if argument not in known and argument.uses.get_length():
+            values[argument] = kernel.input_tile(op, index)
+    open_ = [s for s in op.body.ops if s.results and s.results[0] not in known]
+    emit_scalars(kernel, open_, values)
+    return _Body(kernel, values).tile(values[op.yielded], spread, op.yielded.type)
+
+
+def emit_scalars(
+    kernel: KernelEmitter, scalars: Iterable[Operation], values: dict[SSAValue, Operand]
+) -> None:
+    """Emit ops of a scalar body on the tiles in `values`, and add their results to it."""
+    body = _Body(kernel, values)
+    for scalar in scalars:
+        values[scalar.results[0]] = body.emit(scalar)
 
 
 class _Body:

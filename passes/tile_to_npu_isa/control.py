@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation
 
 from ...dialects.npu_isa.ops import Address
-from ...dialects.tile.memory import AllocOp, buffer_type
-from ...dialects.tile.program import CoreIdOp, EndOp
+from ...dialects.tile.memory import AllocOp, SubviewOp, buffer_type
+from ...dialects.tile.program import CoreIdOp, EndOp, ViewOp
 from .lowering import Lowering, Place, Scalar, Turn
 
 ARITHMETIC: dict[type[Operation], Callable[[Lowering, Scalar, Scalar], Scalar]] = {
@@ -41,6 +41,18 @@ def lower_arithmetic(low: Lowering, op: Operation) -> None:
 def lower_core_id(low: Lowering, op: CoreIdOp) -> None:
     """Read the core number."""
     low.scalars[op.result] = low.emit("s_core_id").result
+
+
+def lower_view(low: Lowering, op: ViewOp) -> None:
+    """The same bytes of GM: no instruction."""
+    low.places[op.target] = Place(buffer_type(op.target), low.places[op.source].address)
+
+
+def lower_subview(low: Lowering, op: SubviewOp) -> None:
+    """The same bytes of UB: at most the address takes an instruction."""
+    source = low.places[op.source]
+    skipped = low.mul(low.index(op.row), source.type.row_bytes)
+    low.places[op.target] = Place(buffer_type(op.target), low.shifted(source.address, skipped))
 
 
 def lower_end(low: Lowering, op: EndOp) -> None:

@@ -17,17 +17,12 @@ from ...dialects.tile.types import BLOCK_BYTES, FRACTAL_ROWS, BufferType, round_
 from .lowering import Lowering, Place, Scalar
 
 
-def row_bytes(type_: BufferType) -> int:
-    """Bytes from one row of a UB buffer to the next."""
-    return round_up(type_.dims[-1] * type_.itemsize, BLOCK_BYTES)
-
-
 def _sizes(low: Lowering, op: CopyOp, whole: Sequence[int]) -> list[Scalar]:
     """Valid sizes of the rectangle."""
     return [low.index(size) for size in op.valid] if op.valid else list(whole)
 
 
-def _gm_address(low: Lowering, place: Place, offsets: Sequence[SSAValue]) -> Address:
+def gm_address(low: Lowering, place: Place, offsets: Sequence[SSAValue]) -> Address:
     """Address of the element at `offsets` of a GM buffer."""
     type_ = place.type
     address = low.shifted(place.address, type_.offset.data * type_.itemsize)
@@ -58,7 +53,7 @@ def _ub_address(low: Lowering, place: Place, offsets: Sequence[SSAValue]) -> Add
     for axis, offset in enumerate(reversed(offsets)):
         if axis == 0:
             _check_multiple(low, offset, type_.c0)
-        step = row_bytes(type_) if axis else type_.itemsize
+        step = type_.row_bytes if axis else type_.itemsize
         address = low.shifted(address, low.mul(low.index(offset), step))
     return address
 
@@ -70,7 +65,7 @@ def gm_to_l1(low: Lowering, op: CopyOp) -> None:
     low.emit(
         "nd2nz_gm_l1",
         dst=_l1_address(low, target, op.target_offsets),
-        src=_gm_address(low, source, op.source_offsets),
+        src=gm_address(low, source, op.source_offsets),
         dtype=target.type.dtype,
         rows=rows,
         cols=cols,
@@ -94,7 +89,7 @@ def gm_to_ub(low: Lowering, op: CopyOp) -> None:
     """Rows in GM become rows in UB, their last block filled up with zeros."""
     source, target = low.places[op.source], low.places[op.target]
     sizes = _sizes(low, op, target.type.dims)
-    gm = _gm_address(low, source, op.source_offsets)
+    gm = gm_address(low, source, op.source_offsets)
     _check_rows(low, op, target)
     ub = _ub_address(low, target, op.target_offsets)
     length = low.mul(sizes[-1], target.type.itemsize)
@@ -118,7 +113,7 @@ def ub_to_gm(low: Lowering, op: CopyOp) -> None:
     """Rows in UB become rows in GM; exactly the valid bytes are written."""
     source, target = low.places[op.source], low.places[op.target]
     sizes = _sizes(low, op, source.type.dims)
-    gm = _gm_address(low, target, op.target_offsets)
+    gm = gm_address(low, target, op.target_offsets)
     _check_rows(low, op, source)
     ub = _ub_address(low, source, op.source_offsets)
     length = low.mul(sizes[-1], source.type.itemsize)
@@ -166,7 +161,7 @@ def _check_rows(low: Lowering, op: CopyOp, ub: Place) -> None:
 
 def _ub_row_stride(type_: BufferType) -> int:
     """Bytes from one row of a UB buffer to the next; 0 when there is one row only."""
-    return row_bytes(type_) if len(type_.dims) == 2 else 0
+    return type_.row_bytes if len(type_.dims) == 2 else 0
 
 
 def l1_to_l0(low: Lowering, op: CopyOp) -> None:

@@ -10,7 +10,6 @@ from ...dialects.npu_isa.ops import Address, Value
 from ...dialects.tile.kinds import Reduce
 from ...dialects.tile.types import BLOCK_BYTES
 from ...dialects.tile.vector import BroadcastOp, ReduceOp
-from .copies import row_bytes
 from .lowering import Lowering, Place, Scalar
 from .vector import emit_flat
 
@@ -63,8 +62,8 @@ def _reduce_rows(
 ) -> None:
     """Reduce `mask` columns from an address on, for each row of the source."""
     into, source, start = operands
-    step = row_bytes(source.type)
-    rows = source.type.nbytes // step
+    step = source.type.row_bytes
+    rows = (1, *source.type.dims)[-2]
 
     def piece(first: Scalar, repeat: int) -> None:
         low.emit(

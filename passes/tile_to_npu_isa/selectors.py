@@ -8,11 +8,20 @@ from typing import Any, TypeAlias
 from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Operation
 
+from ...dialects.tile.convolution import Im2colOp, LoadFilterOp
 from ...dialects.tile.cube import MmadOp
-from ...dialects.tile.memory import AllocOp, CopyOp, FillOp, TapOp
-from ...dialects.tile.program import CoreIdOp, EndOp
+from ...dialects.tile.memory import AllocOp, CopyOp, FillOp, SubviewOp, TapOp
+from ...dialects.tile.program import CoreIdOp, EndOp, ViewOp
 from ...dialects.tile.types import BufferType
-from ...dialects.tile.vector import BinaryOp, BroadcastOp, CastOp, ReduceOp, ScalarOp, UnaryOp
+from ...dialects.tile.vector import (
+    BinaryOp,
+    BroadcastOp,
+    CastOp,
+    ReduceOp,
+    ScalarOp,
+    TransposeOp,
+    UnaryOp,
+)
 from .control import (
     ARITHMETIC,
     lower_alloc,
@@ -21,11 +30,15 @@ from .control import (
     lower_core_id,
     lower_end,
     lower_for,
+    lower_subview,
+    lower_view,
 )
+from .convolution import lower_im2col, lower_load_filter
 from .copies import gm_to_l1, gm_to_ub, l0c_to_ub, l1_to_l0, ub_to_gm
 from .cube import lower_mmad
 from .lowering import Lowering
 from .reductions import lower_broadcast, lower_reduce
+from .transposes import lower_transpose
 from .vector import lower_binary, lower_cast, lower_fill, lower_scalar, lower_unary
 
 Key: TypeAlias = tuple[type[Operation], str, str]
@@ -39,6 +52,8 @@ CONTROL: dict[Key, Callable[[Lowering, Any], None]] = {
     (CoreIdOp, "", ""): lower_core_id,
     (AllocOp, "", ""): lower_alloc,
     (EndOp, "", ""): lower_end,
+    (ViewOp, "gm", "gm"): lower_view,
+    (SubviewOp, "ub", "ub"): lower_subview,
 }
 COPIES: dict[Key, Callable[[Lowering, Any], None]] = {
     (CopyOp, "gm", "l1"): gm_to_l1,
@@ -47,6 +62,8 @@ COPIES: dict[Key, Callable[[Lowering, Any], None]] = {
     (CopyOp, "l1", "l0a"): l1_to_l0,
     (CopyOp, "l1", "l0b"): l1_to_l0,
     (CopyOp, "l0c", "ub"): l0c_to_ub,
+    (LoadFilterOp, "gm", "l1"): lower_load_filter,
+    (Im2colOp, "l1", "l0a"): lower_im2col,
 }
 COMPUTE: dict[Key, Callable[[Lowering, Any], None]] = {
     (MmadOp, "l0a", "l0c"): lower_mmad,
@@ -57,6 +74,7 @@ COMPUTE: dict[Key, Callable[[Lowering, Any], None]] = {
     (CastOp, "ub", "ub"): lower_cast,
     (ReduceOp, "ub", "ub"): lower_reduce,
     (BroadcastOp, "ub", "ub"): lower_broadcast,
+    (TransposeOp, "ub", "ub"): lower_transpose,
 }
 SELECTORS = {**CONTROL, **COPIES, **COMPUTE}
 """All of them."""

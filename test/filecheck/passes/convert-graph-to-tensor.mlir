@@ -154,3 +154,103 @@ func.func @integers(%a: tensor<2x3xi32>, %b: tensor<3x4xi32>) -> tensor<2x4xi32>
   %0 = graph.matmul %a, %b {core.origins = [[#core.origin<"m", "c">]]} : tensor<2x3xi32>, tensor<3x4xi32> -> tensor<2x4xi32>
   func.return %0 : tensor<2x4xi32>
 }
+
+// -----
+
+// A convolution reads along windows; the taps and the channels are summed.
+// CHECK-LABEL: func.func @convolution
+func.func @convolution(%x: tensor<2x9x8x4xf16>, %w: tensor<3x2x4x6xf16>, %b: tensor<6xf32>) -> tensor<2x5x9x6xf32> {
+  // CHECK: %[[P:.*]] = tensor.contract(%x, %{{.*}}) maps [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, ((d1 * 2) + d4), (d2 + d5), d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d4, d5, d6, d3)>] -> affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3)> iterators [parallel, parallel, parallel, parallel, reduction, reduction, reduction] combine add pads {{\[\[\[}}0, 0], [1, 1], [1, 1], [0, 0]], []] {
+  // CHECK: tensor.map(%[[P]], %b) maps [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d3)>]
+  // CHECK-SAME: core.origins = {{\[\[}}#core.origin<"n", "t">]]
+  // CHECK: arith.addf
+  %0 = graph.conv %x, %w add %b strides [2, 1] dilations [1, 1] pads [1, 1, 1, 1] groups 1 layout "channels_last" {core.origins = [[#core.origin<"n", "t">]]} : (tensor<2x9x8x4xf16>, tensor<3x2x4x6xf16>, tensor<6xf32>) -> tensor<2x5x9x6xf32>
+  func.return %0 : tensor<2x5x9x6xf32>
+}
+
+// -----
+
+// A filter of one tap is a matrix product; there are no windows.
+// CHECK-LABEL: func.func @pointwise
+func.func @pointwise(%x: tensor<2x9x4xf32>, %w: tensor<1x4x6xf32>) -> tensor<2x9x6xf32> {
+  // CHECK-NEXT: %[[W:.*]] = tensor.view %w : tensor<1x4x6xf32> -> tensor<4x6xf32>
+  // CHECK-NEXT: tensor.contract(%x, %[[W]]) maps [affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>, affine_map<(d0, d1, d2, d3) -> (d3, d2)>] -> affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)> iterators [parallel, parallel, parallel, reduction] combine add {
+  %0 = graph.conv %x, %w strides [1] dilations [1] pads [0, 0] groups 1 layout "channels_last" : (tensor<2x9x4xf32>, tensor<1x4x6xf32>) -> tensor<2x9x6xf32>
+  func.return %0 : tensor<2x9x6xf32>
+}
+
+// -----
+
+// Groups are a dim of their own; a view splits the channels and merges the filters.
+// CHECK-LABEL: func.func @grouped
+func.func @grouped(%x: tensor<2x9x4xf32>, %w: tensor<3x2x6xf32>) -> tensor<2x7x6xf32> {
+  // CHECK-NEXT: %[[S:.*]] = tensor.view %w : tensor<3x2x6xf32> -> tensor<3x2x2x3xf32>
+  // CHECK-NEXT: %[[W:.*]] = tensor.transpose(%[[S]])
+  // CHECK: %[[X:.*]] = tensor.view %x : tensor<2x9x4xf32> -> tensor<2x9x2x2xf32>
+  // CHECK-NEXT: %[[P:.*]] = tensor.contract(%[[X]], %[[W]]) maps [affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, (d1 + d4), d2, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d2, d4, d5, d3)>] -> affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3)>
+  // CHECK: tensor.view %[[P]] : tensor<2x7x2x3xf32> -> tensor<2x7x6xf32>
+  %0 = graph.conv %x, %w strides [1] dilations [1] pads [0, 0] groups 2 layout "channels_last" : (tensor<2x9x4xf32>, tensor<3x2x6xf32>) -> tensor<2x7x6xf32>
+  func.return %0 : tensor<2x7x6xf32>
+}
+
+// -----
+
+// A filter for each channel sums no channels.
+// CHECK-LABEL: func.func @depthwise
+func.func @depthwise(%x: tensor<2x9x4xf32>, %w: tensor<3x1x4xf32>) -> tensor<2x7x4xf32> {
+  // CHECK-NEXT: %[[W:.*]] = tensor.view %w : tensor<3x1x4xf32> -> tensor<3x4xf32>
+  // CHECK-NEXT: tensor.contract(%x, %[[W]]) maps [affine_map<(d0, d1, d2, d3) -> (d0, (d1 + d3), d2)>, affine_map<(d0, d1, d2, d3) -> (d3, d2)>] -> affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)> iterators [parallel, parallel, parallel, reduction]
+  %0 = graph.conv %x, %w strides [1] dilations [1] pads [0, 0] groups 4 layout "channels_last" : (tensor<2x9x4xf32>, tensor<3x1x4xf32>) -> tensor<2x7x4xf32>
+  func.return %0 : tensor<2x7x4xf32>
+}
+
+// -----
+
+// The maximum of each window: its size is written, as no axis tells it.
+// CHECK-LABEL: func.func @max_pool
+func.func @max_pool(%x: tensor<2x9x4xf32>) -> tensor<2x5x4xf32> {
+  // CHECK-NEXT: tensor.reduce(%x) maps [affine_map<(d0, d1, d2, d3) -> (d0, ((d1 * 2) + d3), d2)>] -> affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)> iterators [parallel, parallel, parallel, reduction] combine max pads {{\[\[\[}}0, 0], [1, 1], [0, 0]]] bounds [2, 5, 4, 3]
+  %0 = graph.max_pool %x window [3] strides [2] dilations [1] pads [1, 1] layout "channels_last" : tensor<2x9x4xf32> -> tensor<2x5x4xf32>
+  func.return %0 : tensor<2x5x4xf32>
+}
+
+// -----
+
+// A mean of 16-bit floats is summed in f32; every window has as many elements.
+// CHECK-LABEL: func.func @mean
+func.func @mean(%x: tensor<2x9x4xf16>) -> tensor<2x4x4xf16> {
+  // CHECK-NEXT: %[[S:.*]] = tensor.reduce(%x) {{.*}} combine add bounds [2, 4, 4, 2]
+  // CHECK: arith.extf
+  // CHECK: tensor.map(%[[S]])
+  // CHECK: arith.constant 5.000000e-01 : f32
+  // CHECK-NEXT: arith.mulf
+  // CHECK-NEXT: arith.truncf
+  %0 = graph.average_pool %x window [2] strides [2] dilations [1] pads [0, 0] layout "channels_last" : tensor<2x9x4xf16> -> tensor<2x4x4xf16>
+  func.return %0 : tensor<2x4x4xf16>
+}
+
+// -----
+
+// Where padding does not count, windows have different numbers of elements.
+// CHECK-LABEL: func.func @counts
+func.func @counts(%x: tensor<2x3x4xf32>) -> tensor<2x3x4xf32> {
+  // CHECK-NEXT: %[[S:.*]] = tensor.reduce(%x)
+  // CHECK: %[[C:.*]] = core.constant {{.*}} : tensor<3xf32>
+  // CHECK-NEXT: %[[R:.*]] = tensor.map(%[[C]])
+  // CHECK: arith.divf
+  // CHECK: tensor.map(%[[S]], %[[R]]) maps [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d1)>]
+  %0 = graph.average_pool %x window [3] strides [1] dilations [1] pads [1, 1] layout "channels_last" : tensor<2x3x4xf32> -> tensor<2x3x4xf32>
+  func.return %0 : tensor<2x3x4xf32>
+}
+
+// -----
+
+// A pooling of whole images has no windows.
+// CHECK-LABEL: func.func @global_mean
+func.func @global_mean(%x: tensor<2x4x5x8xf32>) -> tensor<2x1x1x8xf32> {
+  // CHECK-NEXT: %[[S:.*]] = tensor.reduce(%x) maps [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>] -> affine_map<(d0, d1, d2, d3) -> (d0, d3)> iterators [parallel, reduction, reduction, parallel] combine add
+  // CHECK: %[[M:.*]] = tensor.map(%[[S]])
+  // CHECK: tensor.view %[[M]] {core.origins = {{.*}}} : tensor<2x8xf32> -> tensor<2x1x1x8xf32>
+  %0 = graph.global_average_pool %x layout "channels_last" {core.origins = [[#core.origin<"n", "t">]]} : tensor<2x4x5x8xf32> -> tensor<2x1x1x8xf32>
+  func.return %0 : tensor<2x1x1x8xf32>
+}

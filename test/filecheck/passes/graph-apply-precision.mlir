@@ -71,3 +71,23 @@ func.func @others(%i: tensor<4xi32>, %d: tensor<2x2xf64>, %x: tensor<4xbf16>) ->
   %1 = graph.matmul %d, %d : tensor<2x2xf64>, tensor<2x2xf64> -> tensor<2x2xf64>
   func.return %0, %1, %x : tensor<4xi32>, tensor<2x2xf64>, tensor<4xbf16>
 }
+
+// -----
+
+// A convolution is a contraction: its factors are f16, its bias and its sum f32; pools are as all
+// other operators.
+// CHECK-LABEL: func.func @conv
+func.func @conv(%x: tensor<1x8x3xf32>, %w: tensor<3x3x4xf32>, %b: tensor<4xf32>) -> tensor<1x1x4xf32> {
+  // MIXED: graph.conv {{.*}} : (tensor<1x8x3xf16>, tensor<3x3x4xf16>, tensor<4xf32>) -> tensor<1x6x4xf32>
+  // MIXED-NEXT: graph.average_pool {{.*}} : tensor<1x6x4xf32> -> tensor<1x3x4xf32>
+  // MIXED-NEXT: graph.global_max_pool {{.*}} : tensor<1x3x4xf32> -> tensor<1x1x4xf32>
+  // ORIGIN: graph.conv {{.*}} : (tensor<1x8x3xf32>, tensor<3x3x4xf32>, tensor<4xf32>) -> tensor<1x6x4xf32>
+  // HALF: graph.conv {{.*}} : (tensor<1x8x3xf16>, tensor<3x3x4xf16>, tensor<4xf32>) -> tensor<1x6x4xf32>
+  // HALF-NEXT: graph.cast {{.*}} : tensor<1x6x4xf32> -> tensor<1x6x4xf16>
+  // HALF-NEXT: graph.average_pool {{.*}} : tensor<1x6x4xf16> -> tensor<1x3x4xf16>
+  // HALF-NEXT: graph.global_max_pool {{.*}} : tensor<1x3x4xf16> -> tensor<1x1x4xf16>
+  %0 = graph.conv %x, %w add %b strides [1] dilations [1] pads [0, 0] groups 1 layout "channels_last" : (tensor<1x8x3xf32>, tensor<3x3x4xf32>, tensor<4xf32>) -> tensor<1x6x4xf32>
+  %1 = graph.average_pool %0 window [2] strides [2] dilations [1] pads [0, 0] layout "channels_last" : tensor<1x6x4xf32> -> tensor<1x3x4xf32>
+  %2 = graph.global_max_pool %1 layout "channels_last" : tensor<1x3x4xf32> -> tensor<1x1x4xf32>
+  func.return %2 : tensor<1x1x4xf32>
+}

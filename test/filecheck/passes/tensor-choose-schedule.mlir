@@ -3,7 +3,7 @@
 builtin.module attributes {target.machine = #target.machine<"ascend310p">} {
   // A reduced row stays in one piece, whatever the rows are cut into; all eight cores get work.
   // CHECK-LABEL: func.func @rows
-  // CHECK: #tile.schedule<tiles [{{[0-9]+}}, 50], steps [{{[0-9]+}}, 50], cores 8, reason "bound by {{.*}}">
+  // CHECK: #tile.schedule<tiles [{{[0-9]+}}, 50], steps [{{[0-9]+}}, 50], cores 8, cycles {{[0-9]+}}, reason "bound by {{.*}}">
   func.func @rows(%x: tensor<256x50xf32>) -> tensor<256xf32> {
     %0 = tensor.group(%a = %x : tensor<256x50xf32>) kind "vector" stopped "end" {
       %1 = tensor.reduce(%a) maps [affine_map<(d0, d1) -> (d0, d1)>] -> affine_map<(d0, d1) -> (d0)> iterators [parallel, reduction] combine max {

@@ -66,9 +66,40 @@ func.func @move(%x: tensor<4x8xf32>) -> tensor<8x4xf32> {
 // The maximum along rows does not join work along columns.
 // CHECK-LABEL: func.func @both_ways
 func.func @both_ways(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
-  // CHECK: kind "vector" stopped "tensor.reduce: the reductions are along different dims"
+  // CHECK: kind "vector" stopped "tensor.reduce: a reduction along axes before the last takes no work before it into its group"
+  // CHECK: kind "vector" stopped "tensor.map: the map does not walk the dims of the reduction's result"
+  // CHECK: kind "vector" stopped "tensor.reduce: a reduction along axes before the last takes no work before it into its group"
+  // CHECK: kind "vector" stopped "tensor.map: the map does not walk the dims of the reduction's result"
   // CHECK: kind "vector" stopped "its result is returned"
   %0 = graph.softmax %x axis 1 : tensor<8x8xf32>
   %1 = graph.softmax %0 axis 0 : tensor<8x8xf32>
   func.return %1 : tensor<8x8xf32>
+}
+
+// -----
+
+// A convolution takes in what follows; the image is an operand for each way of reading it.
+// CHECK-LABEL: func.func @convolution
+func.func @convolution(%x: tensor<1x6x4xf32>, %w: tensor<3x4x4xf32>, %b: tensor<4xf32>) -> tensor<1x6x4xf32> {
+  // CHECK-NEXT: tensor.group(%[[X:.*]] = %x : tensor<1x6x4xf32>, %[[W:.*]] = %w : tensor<3x4x4xf32>, %[[B:.*]] = %b : tensor<4xf32>, %[[R:.*]] = %x : tensor<1x6x4xf32>) kind "cube" stopped "its result is returned" {
+  // CHECK-NEXT: %[[P:.*]] = tensor.contract(%[[X]], %[[W]])
+  // CHECK: %[[S:.*]] = tensor.map(%[[P]], %[[B]])
+  // CHECK: %[[T:.*]] = tensor.map(%[[S]], %[[R]])
+  // CHECK: tensor.map(%[[T]])
+  %0 = graph.conv %x, %w add %b strides [1] dilations [1] pads [1, 1] groups 1 layout "channels_last" : (tensor<1x6x4xf32>, tensor<3x4x4xf32>, tensor<4xf32>) -> tensor<1x6x4xf32>
+  %1 = graph.add %0, %x : tensor<1x6x4xf32>, tensor<1x6x4xf32> -> tensor<1x6x4xf32>
+  %2 = graph.relu %1 : tensor<1x6x4xf32>
+  func.return %2 : tensor<1x6x4xf32>
+}
+
+// -----
+
+// So does a pooling.
+// CHECK-LABEL: func.func @pooling
+func.func @pooling(%x: tensor<1x6x4xf32>) -> tensor<1x3x4xf32> {
+  // CHECK-NEXT: tensor.group(%[[X:.*]] = %x : tensor<1x6x4xf32>) kind "vector" stopped "its result is returned" {
+  // CHECK-NEXT: %[[P:.*]] = tensor.reduce(%[[X]])
+  // CHECK: tensor.map(%[[P]])
+  %0 = graph.average_pool %x window [2] strides [2] dilations [1] pads [0, 0] layout "channels_last" : tensor<1x6x4xf32> -> tensor<1x3x4xf32>
+  func.return %0 : tensor<1x3x4xf32>
 }

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from xdsl.dialects.builtin import ModuleOp
 
 from npuc.compiler.driver import lower_model
 from npuc.compiler.pipeline import Options
@@ -37,14 +38,24 @@ func.func @main(%x: tensor<16x16xf16>, %w: tensor<16x16xf16>) -> tensor<16x16xf3
 """
 
 
-def test_a_cube_too_small_for_two_fractals_is_named() -> None:
+def choose_with(memory: str, nbytes: int) -> ModuleOp:
+    """The product's module with its schedule, on `tiny` with another size of a memory."""
     description = deepcopy(dict(load("tiny").description))
-    description["memory"]["l0a"]["value"] = 512
+    description["memory"][memory]["value"] = nbytes
     module = parse_module(make_context(), PRODUCT)
     module.attributes[MACHINE] = MachineAttr.of(from_description(description, "a test"))
-    with pytest.raises(CapacityError, match="not even one fractal") as refusal:
-        TensorChooseSchedulePass().apply(make_context(), module)
+    TensorChooseSchedulePass().apply(make_context(), module)
+    return module
+
+
+def test_a_cube_too_small_for_a_fractal_is_named() -> None:
+    with pytest.raises(CapacityError, match="not even the smallest tile") as refusal:
+        choose_with("l1", 512)
     assert "512" in str(refusal.value)
+
+
+def test_a_cube_with_room_for_one_fractal_is_used_without_a_second_slot() -> None:
+    assert "tiles [16, 16, 16]" in str(choose_with("l0a", 512))
 
 
 def test_an_integer_constant_is_named() -> None:

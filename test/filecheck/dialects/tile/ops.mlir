@@ -66,6 +66,8 @@ tile.kernel @k(%x: !tile.buffer<4x64xf32, gm>, %y: !tile.buffer<4x64xf32, gm>) a
 // CHECK-LABEL: "schedule"
 // CHECK-SAME: #tile.schedule<tiles [128, 64], steps [128, 32], cores 8, reason "because">
 "test.op"() {label = "schedule", s = #tile.schedule<tiles [128, 64], steps [128, 32], cores 8, reason "because">} : () -> ()
+// CHECK: #tile.schedule<tiles [8], steps [8], cores 1, cycles 316, reason "estimated">
+"test.op"() {s = #tile.schedule<tiles [8], steps [8], cores 1, cycles 316, reason "estimated">} : () -> ()
 
 // A slice of a GM buffer: strides and offset in elements.
 // CHECK: !tile.buffer<4x8xf32, gm, strides [16, 1], offset 4>
