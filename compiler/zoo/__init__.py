@@ -1,0 +1,1 @@
+"""The zoo: trained models that packages on a registry carry, fetched on demand and checked."""
