@@ -21,11 +21,13 @@ from .emit import emit_program
 from .frontends.onnx.importer import import_onnx
 from .frontends.onnx.shapes import Port
 from .pipeline import FIRST, STAGES, Options, run_stages, stages_between
+from .progress import Tell, say_nothing
 
 
 @dataclass(frozen=True)
 class Lowered:
-    """A model at a stage. `snapshots` are copies of the module at the stages asked for, by name.
+    """A model at a stage. `snapshots` are copies of the module at the stages asked for, by name,
+    `operators` what the nodes of the model are, by their names.
 
     `warnings` say what was assumed on reading the model, `reports` what each pass said, in order.
     """
@@ -34,6 +36,7 @@ class Lowered:
     store: Store
     inputs: Sequence[Port]
     outputs: Sequence[Port]
+    operators: Mapping[str, str]
     warnings: Sequence[str]
     snapshots: Mapping[str, ModuleOp]
     reports: Sequence[tuple[str, PassReport]]
@@ -73,19 +76,23 @@ def lower_model(
     *,
     keep: Collection[str] = (),
     shapes: Mapping[str, Sequence[int]] | None = None,
+    tell: Tell = say_nothing,
 ) -> Lowered:
     """Take an ONNX model (path, bytes or `ModelProto`) to the stage `to`.
 
-    `keep` names the stages to copy the module at, `shapes` gives open input sizes. Raises
-    `InputError` for the model or the options, or what a pass raises.
+    `keep` names the stages to copy the module at, `shapes` gives open input sizes, `tell` is told
+    what is being done. Raises `InputError` for the model or the options, or what a pass raises.
     """
     start = process_time()
     store, reports = Store(), _Reports()
     ctx = make_context(store)
+    tell("reading the model")
     imported = import_onnx(source, store, shapes)
     module, snapshots = imported.module, dict[str, ModuleOp]()
     verify(module)
-    for stage in (STAGES[0], *stages_between(FIRST, to)):
+    stages = (STAGES[0], *stages_between(FIRST, to))
+    for number, stage in enumerate(stages):
+        tell(f"compiling, {number * 100 // len(stages)}%: {stage.name}")
         run_stages(module, ctx, stage.name, options=options, hooks=[reports], verify_each=False)
         if stage.name in keep:
             snapshots[stage.name] = module.clone()
@@ -95,6 +102,7 @@ def lower_model(
         store=store,
         inputs=imported.inputs,
         outputs=imported.outputs,
+        operators=imported.operators,
         warnings=imported.warnings,
         snapshots=snapshots,
         reports=reports.found,
@@ -108,10 +116,12 @@ def compile_model(
     *,
     keep: Collection[str] = (),
     shapes: Mapping[str, Sequence[int]] | None = None,
+    tell: Tell = say_nothing,
 ) -> Compiled:
     """Compile an ONNX model to a program; arguments and errors as `lower_model`."""
     start = process_time()
-    lowered = lower_model(source, options, STAGES[-1].name, keep=keep, shapes=shapes)
+    lowered = lower_model(source, options, STAGES[-1].name, keep=keep, shapes=shapes, tell=tell)
+    tell("encoding the program")
     program = emit_program(lowered.module, lowered.store)
     program.check()
     return Compiled(program, lowered, process_time() - start)

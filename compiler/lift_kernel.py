@@ -19,6 +19,7 @@ from ..backend.program import Kernel
 from ..backend.structure import items
 from ..dialects.core.errors import ProgramError
 from ..dialects.core.origins import NODE
+from ..dialects.npu_isa.instructions.branches import Redirection
 from ..dialects.npu_isa.instructions.scalar import Loop
 from ..dialects.npu_isa.ops import Value, build
 from ..dialects.npu_isa.record import Addr, Operand, Record, Reg
@@ -32,8 +33,16 @@ _Registers = frozenset[int]
 def lift_kernel(kernel: Kernel, arguments: int = 0) -> KernelOp:
     """The kernel as an op in physical registers, with at least so many arguments.
 
-    `ProgramError` for code that reads a loop's counter after the loop, which no op can say.
+    `ProgramError` for code that reads a loop's counter after the loop, which no op can say, and for
+    branches, which are not looked through.
     """
+    for index, record in enumerate(kernel.records):
+        if issubclass(record.spec, Redirection):
+            raise ProgramError(
+                f"kernel {kernel.name} branches, and cannot be shown as ops",
+                where=f"word {index} of kernel {kernel.name}",
+                hint="show it as assembly text",
+            )
     lifting = _Lifting(kernel)
     wanted = max(arguments, 1 + max(lifting.unwritten(), default=-1))
     block = Block(arg_types=[RegType.of(i) for i in range(wanted)])

@@ -33,6 +33,7 @@ from .pipeline import (
     stage_passes,
     stages_between,
 )
+from .weight_files import default_folder, spill_weights
 
 TOOL = "npu-opt"
 SEPARATOR = "// -----"
@@ -160,6 +161,7 @@ def _process(part: Part, file: str, arguments: argparse.Namespace) -> Outcome:
         module = parse_module(ctx, part.text, file, part.first_line)
         verify(module)
         _transform(module, ctx, watcher, arguments)
+        spill_weights(module, ctx.store, default_folder())  # those that passes computed
         text = print_ir(module, generic=arguments.print_op_generic)
     except InternalError:
         raise

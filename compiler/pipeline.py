@@ -56,6 +56,8 @@ STAGES: tuple[Stage, ...] = (
         "Simplified, with the precision of every operation and the type of every tensor explicit.",
         (
             "graph-canonicalize",
+            "graph-fold-batch-norm",
+            "graph-assign-layout",
             "graph-apply-precision{policy=mixed}",
             "graph-legalize-dtypes",
             "graph-canonicalize",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from rich.text import Text
@@ -12,22 +12,22 @@ from rich.text import Text
 from ..backend.emulator.result import Result
 from ..backend.program import Program
 from ..dialects.core.tolerance import Comparison
-from ..dialects.target.timeline import PIPES
-from .run import Outcome
+from ..dialects.target.timeline import pipes_of
+from .program_info import engine_nodes
+from .request import Outcome
+from .tables import align, bar, count_of, printable
 
-ENGINES = ("cube", "vector", "host")
 _MEMORY_PIPES = ("MTE1", "MTE2", "MTE3")
-_BAR = 24
 _MOSTLY = 0.5
 
 
 def pipe_busy(result: Result) -> dict[str, float]:
     """For each pipe the share of the run in which it worked, averaged over the cores in use."""
     if not result.cycles:
-        return dict.fromkeys(PIPES, 0.0)
+        return dict.fromkeys(pipes_of(result.machine), 0.0)
     return {
         pipe: sum(task.utilisation(pipe) * task.cycles for task in result.tasks) / result.cycles
-        for pipe in PIPES
+        for pipe in pipes_of(result.machine)
     }
 
 
@@ -60,14 +60,6 @@ def bound(result: Result) -> str:
     }
     name = max(shares, key=lambda key: shares[key])
     return name if shares[name] >= _MOSTLY * (1 - launch) else "latency"
-
-
-def engine_nodes(program: Program) -> dict[str, list[str]]:
-    """The nodes of the model by the engine that computes them."""
-    nodes: dict[str, list[str]] = {engine: [] for engine in ENGINES}
-    for node, engine in program.source_engines.items():
-        nodes[engine].append(node)
-    return nodes
 
 
 def as_json(outcome: Outcome) -> str:
@@ -133,7 +125,7 @@ def _headline(outcome: Outcome) -> Text:
         verdict = ("done (nothing to compare with)", "bold")
     how = ", ".join(filter(None, (outcome.request.level, outcome.precision)))
     where = f" on {outcome.program.machine.name}" if outcome.program else ""
-    return Text.assemble(f"{outcome.request.model}{where} ({how}): ", verdict)
+    return Text.assemble(f"{printable(outcome.request.model)}{where} ({how}): ", verdict)
 
 
 def _outputs(outcome: Outcome) -> list[str]:
@@ -161,29 +153,10 @@ def _figures(outcome: Outcome, result: Result, program: Program) -> list[str]:
         "time": f"{result.time_us:,.2f} us ({program.machine.validation})",
         "bound by": f"{bound(result)} (launching takes {launch_share(result):.1%})",
         "cube": f"{cube_utilization(result):.2%} of the multiply-adds the chip could do in f16",
-        "kernels": f"{len(program.kernels)} in {len(result.tasks)} launches",
+        "kernels": f"{len(program.kernels)} in {count_of(len(result.tasks), 'launch')}",
         "nodes": ", ".join(f"{len(nodes)} {engine}" for engine, nodes in engines.items()),
         "modelled": ", ".join(program.modelled) or "nothing",
         "compiled in": f"{outcome.compile_cpu_s:.2f} CPU s",
         "emulated in": f"{outcome.emulate_cpu_s:.2f} CPU s",
     }
     return align(list(rows.items()))
-
-
-def align(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:
-    """Lines with the cells of each column below each other; columns in `right` end there."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "   ".join(
-            cell.rjust(width) if index in right else cell.ljust(width)
-            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
-
-
-def bar(share: float, width: int = _BAR) -> str:
-    """A bar of `width` characters for a share of 1; eighths of a character count."""
-    eighths = round(min(max(share, 0.0), 1.0) * width * 8)
-    full, rest = divmod(eighths, 8)
-    return "█" * full + ("▏▎▍▌▋▊▉"[rest - 1] if rest else "")

@@ -7,20 +7,17 @@ weight folder first.
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
-from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import SSAValue
 
 from ..backend.container import to_bytes
-from ..dialects.core.attributes import BlobAttr
 from ..dialects.core.errors import InputError
 from ..dialects.core.parser import parse_module
 from ..dialects.core.printer import print_ir
 from ..dialects.core.registry import NpucContext, make_context
-from ..dialects.core.store import MEMORY, Store
+from ..dialects.core.store import Store
 from ..dialects.core.verify import verify
 from ..dialects.npu_isa.instructions.sync import Barrier, SetFlag, WaitFlag
 from ..dialects.npu_isa.ops import InstrOp
@@ -33,6 +30,7 @@ from .emit import emit_program
 from .frontends.onnx.importer import import_onnx
 from .lift import lift_bytes, lift_file
 from .pipeline import FIRST, STAGE_ATTRIBUTE, STAGES, run_stages, stage_of, stages_between
+from .weight_files import default_folder, spill_weights
 
 TOOL = "npu-translate"
 LOWEST = "npu_isa"
@@ -141,35 +139,6 @@ def parse_shapes(given: Sequence[str]) -> dict[str, tuple[int, ...]]:
 def _text(module: ModuleOp, store: Store, arguments: argparse.Namespace) -> bytes:
     spill_weights(module, store, arguments.store or default_folder())
     return print_ir(module).encode()
-
-
-def default_folder() -> Path:
-    """npuc's folder of weights in the cache of the user: below `XDG_CACHE_HOME` if that is set."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "npuc" / "weights"
-
-
-def spill_weights(module: ModuleOp, store: Store, folder: str | Path) -> None:
-    """Write the weights of a module that are only in memory to `folder`, and name them there."""
-    held = [
-        (op, key, blob)
-        for op in module.walk()
-        for key, blob in op.properties.items()
-        if isinstance(blob, BlobAttr) and blob.uri.data == MEMORY
-    ]
-    if not held:
-        return
-    try:
-        uris = store.spill(Path(folder).resolve())
-    except OSError as error:
-        raise InputError(
-            f"cannot write weights to {folder}",
-            why=error.strerror or str(error),
-            hint="give another folder by --store",
-        ) from error
-    for op, key, blob in held:
-        digest = blob.digest.data
-        op.properties[key] = BlobAttr.of(blob.stored, digest, uris[digest], blob.recipe)
 
 
 def _final(module: ModuleOp, ctx: NpucContext) -> ModuleOp:

@@ -17,6 +17,8 @@ SIZES = {
     "l0b": 1 << 14,
     "l0c": 1 << 14,
     "ub": 1 << 15,
+    "bt": 1 << 10,
+    "fb": 7 << 10,
 }
 
 
@@ -30,6 +32,8 @@ class BareCore:
         self.l0b = Memory("l0b", SIZES["l0b"])
         self.l0c = Memory("l0c", SIZES["l0c"])
         self.ub = Memory("ub", SIZES["ub"])
+        self.bt = Memory("bt", SIZES["bt"])
+        self.fb = Memory("fb", SIZES["fb"])
         self.regs = [0] * 64
         self.core_id = core_id
         self.core_count = 1

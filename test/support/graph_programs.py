@@ -14,13 +14,13 @@ from npuc.dialects.core.dtypes import Array, to_numpy
 from npuc.dialects.core.ops import INLINE_BYTES, ConstantOp, NpucOp, tensor_bytes
 from npuc.dialects.core.origins import set_origins
 from npuc.dialects.graph.contraction import GemmOp, MatMulOp
-from npuc.dialects.graph.elementwise import AddOp, DivOp, MulOp, ReluOp, SubOp
+from npuc.dialects.graph.elementwise import AddOp, DivOp, MaximumOp, MinimumOp, MulOp, ReluOp, SubOp
 from npuc.dialects.graph.movement import CastOp, ReshapeOp, TransposeOp
 from npuc.dialects.graph.normalization import SoftmaxOp
 
 SIZES = st.integers(1, 5)
 FLOATS = ("f32", "f16")
-BINARY = (AddOp, SubOp, MulOp, DivOp)
+BINARY = (AddOp, SubOp, MulOp, DivOp, MaximumOp, MinimumOp)
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:

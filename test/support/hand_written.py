@@ -1,6 +1,8 @@
 """Small programs written by hand, in assembly text, and what they should compute."""
 
 import copy
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,18 @@ def small_machine(cores: int = 1, **memory: int) -> Machine:
     description["core"]["count"]["value"] = cores
     for space, size in memory.items():
         description["memory"][space]["value"] = size
+    return machines.from_description(description, "a test")
+
+
+def fixpipe_machine(cores: int = 1) -> Machine:
+    """The machine for tests, with what `fixpipe_machine.toml` adds."""
+    description: dict[str, Any] = copy.deepcopy(dict(small_machine(cores).description))
+    text = Path(__file__).with_name("fixpipe_machine.toml").read_text()
+    for section, values in tomllib.loads(text).items():
+        if isinstance(values, dict):
+            description[section] |= values
+        else:
+            description[section] = values
     return machines.from_description(description, "a test")
 
 

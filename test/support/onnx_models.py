@@ -5,12 +5,15 @@ from typing import Any, cast
 
 import numpy as np
 import onnxruntime
+import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from npuc.compiler.frontends.onnx.importer import Imported, import_onnx
 from npuc.dialects.core.dtypes import Array
+from npuc.dialects.core.errors import InputError
 from npuc.dialects.core.interpreter import Interpreter
 from npuc.dialects.core.store import Store
+from npuc.dialects.core.tolerance import compare
 from npuc.dialects.core.verify import verify
 
 _helper = cast(Any, helper)
@@ -90,3 +93,33 @@ def random(seed: int, *shape: int, dtype: str = "float32") -> Array:
     if np.dtype(dtype).kind in "iu":
         return rng.integers(-9 if np.dtype(dtype).kind == "i" else 0, 10, shape).astype(dtype)
     return rng.standard_normal(shape).astype(dtype)
+
+
+def check(
+    op: str,
+    opset: int,
+    *inputs: Array,
+    constants: dict[str, Array] | None = None,
+    precision: str = "origin",
+    **attributes: Any,
+) -> None:
+    """Compare npuc and onnxruntime on a model of one node; constants are its last inputs.
+
+    An attribute that is None is left out.
+    """
+    feeds = {f"x{index}": array for index, array in enumerate(inputs)}
+    names = [*feeds, *(constants or {})]
+    given = {name: value for name, value in attributes.items() if value is not None}
+    made = node(op, names, ["y"], **given)
+    source = model([made], feeds, ["y"], opset=opset, constants=constants)
+    (got,), (expected,) = run(source, feeds), reference(source, feeds)
+    assert got.dtype == expected.dtype
+    result = compare(got, expected, precision)
+    assert result.ok, result.why
+
+
+def refused(source: object, **options: Any) -> str:
+    """The paragraph of the `InputError` that importing raises."""
+    with pytest.raises(InputError) as caught:
+        import_onnx(source, Store(), **options)
+    return str(caught.value)

@@ -5,10 +5,10 @@ from hypothesis import strategies as st
 
 from npuc.backend.structure import record_fault
 from npuc.dialects.npu_isa.instructions import MNEMONICS
+from npuc.dialects.npu_isa.instructions.branches import Redirection
 from npuc.dialects.npu_isa.instructions.scalar import End, Loop, SMov
 from npuc.dialects.npu_isa.record import Addr, Operand, Record, Reg
 from npuc.dialects.npu_isa.spec import (
-    CHIP_OFFSET_BITS,
     GM_OFFSET_BITS,
     REGISTERS,
     Field,
@@ -23,12 +23,18 @@ def addresses(field: Field) -> st.SearchStrategy[Operand]:
     """Any address the field takes."""
     if field.space == "gm":
         return st.builds(Addr, REGISTER, st.integers(0, (1 << GM_OFFSET_BITS) - 1))
-    last = (1 << CHIP_OFFSET_BITS) - 1
+    last = (1 << field.offset_bits) - 1
     absolute = st.integers(0, last // field.align).map(lambda n: Addr(None, n * field.align))
     return absolute | st.builds(Addr, REGISTER, st.integers(0, last))
 
 
 def operands(field: Field) -> st.SearchStrategy[Operand]:
+    """Any operand the field takes; often its default, or at the ends of its range."""
+    default = field.default_operand
+    return anything(field) if default is None else st.just(default) | anything(field)
+
+
+def anything(field: Field) -> st.SearchStrategy[Operand]:
     """Any operand the field takes; often at the ends of its range."""
     if field.kind == "addr":
         return addresses(field)
@@ -43,11 +49,11 @@ def operands(field: Field) -> st.SearchStrategy[Operand]:
 
 
 def records(spec: type[Instruction]) -> st.SearchStrategy[Record]:
-    """Any well-formed record of an instruction; a loop has a body of at most three words."""
-    drawn = [
-        st.integers(0, 3) if spec is Loop and field.name == "body" else operands(field)
-        for field in spec.fields
-    ]
+    """Any well-formed record of an instruction; a loop has a body of at most three words, a branch
+    goes to itself or to the next word."""
+    drawn = [operands(field) for field in spec.fields]
+    if spec is Loop or issubclass(spec, Redirection):
+        drawn[-1] = st.integers(0, 3 if spec is Loop else 1)
     made = st.tuples(*drawn).map(lambda values: Record(spec, values))
     return made.filter(lambda record: record_fault(record) is None)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from importlib.abc import MetaPathFinder
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from types import ModuleType
 
@@ -14,7 +15,7 @@ import pytest
 
 import npuc.compiler
 from commands import run
-from npuc.compiler.command_line import run_guarded, write_output
+from npuc.compiler.command_line import run_guarded, standard_output, write_output
 from npuc.dialects.core.errors import InputError, InternalError
 
 
@@ -166,3 +167,18 @@ def test_an_interrupted_write_leaves_what_was_there(
         write_output(b"new", str(path), text=False)
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_characters_that_standard_output_does_not_have_are_replaced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    buffer = BytesIO()
+    monkeypatch.setattr(sys, "stdout", TextIOWrapper(buffer, encoding="ascii"))
+    with standard_output() as out:
+        out.write("█ 层 \udcff\n")
+    assert buffer.getvalue() == b"? ? ?\n"
+
+
+def test_control_characters_in_messages_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    run_guarded("tool", failing(InputError("no file \x1b[31mred", why="a\rb")))
+    assert capsys.readouterr().err == "tool: error: no file \\x1b[31mred\n  why: a\\rb\n"

@@ -153,7 +153,8 @@ def test_ir_is_printed_around_passes(graph: str, capsys: Capture) -> None:
 def test_pipeline_and_times_are_printed(graph: str, capsys: Capture) -> None:
     assert main([graph, "--to=graph", "--precision=f16", "--dump-pass-pipeline", "--timing"]) == 0
     log = capsys.readouterr().err.splitlines()
-    assert log[0].startswith('graph-canonicalize,graph-apply-precision{policy="f16"},')
+    assert log[0].startswith("graph-canonicalize,")
+    assert 'graph-apply-precision{policy="f16"},' in log[0]
     assert [line.split()[0] for line in log[1:]] == [*map(first_word, log[0].split(",")), "total"]
     assert all(line.endswith(" s") for line in log[1:])
 
