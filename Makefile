@@ -4,6 +4,7 @@
 #   make lint    ruff, basedpyright
 #   make unit    pytest: unit tests, arrows, rules, and the lit files in process
 #   make smoke   a subset of the lit files under the real lit
+#   make docs    write docs/reference anew
 #   make setup   only install, for development
 
 PYTHON ?= python3
@@ -13,7 +14,7 @@ BIN := .venv/bin
 SMOKE = $(shell find test/filecheck -name '*.mlir' -not -path '*/Inputs/*' | sort | \
 	awk '{ folder = $$0; sub("/[^/]*$$", "", folder) } folder ~ /\/smoke$$/ || !seen[folder]++')
 
-.PHONY: run test lint unit smoke setup clean
+.PHONY: run test lint unit smoke docs setup clean
 
 run: .venv/onnx.stamp
 	$(BIN)/python examples/digits/run.py
@@ -29,6 +30,9 @@ unit: setup
 
 smoke: setup
 	$(BIN)/lit -q $(SMOKE)
+
+docs: setup
+	$(BIN)/python -m npuc.compiler.reference docs/reference
 
 setup: .venv/dev.stamp
 

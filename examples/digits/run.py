@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 
 import npuc
-from npuc.compiler.report import bar, bound, launch_share, pipe_busy
-from npuc.compiler.run import evaluate_graph
+from npuc.compiler.report import bound, launch_share, pipe_busy
+from npuc.compiler.run_onnx import evaluate_graph
+from npuc.compiler.tables import bar
 
 FOLDER = Path(__file__).parent
 MODEL = FOLDER / "digits_mlp.onnx"

@@ -8,10 +8,11 @@ The data is scikit-learn's `load_digits`: 1,797 grey images of 8 x 8 pixels, sca
 | `digits_mlp.onnx` | `image` [32, 64] f32 | Gemm to 64, Relu, Gemm to 10, Softmax |
 | `digits_cnn.onnx` | `image` [32, 1, 8, 8] f32 | Conv, Relu, MaxPool, Conv, Relu, Gemm, Softmax |
 | `heldback.npz` | | `image` [32, 64] f32 and `label` [32] i64: the first 32 held-back images |
+| `heldback_cnn.npz` | | the same images as the CNN takes them: `image` [32, 1, 8, 8] |
 
-Both outputs are called `probabilities` [32, 10] f32. For the CNN reshape the images to
-[32, 1, 8, 8]. The MLP is trained by scikit-learn, the CNN by the numpy code below with Adam.
-Seeds are fixed and BLAS runs on one thread, so the same machine writes the same bytes again.
+Both outputs are called `probabilities` [32, 10] f32. The MLP is trained by scikit-learn, the CNN by
+the numpy code below with Adam. Seeds are fixed and BLAS runs on one thread, so the same machine
+writes the same bytes again.
 
 Run: `python examples/digits/train.py [FOLDER]` (needs scikit-learn and onnx; well under a minute).
 """
@@ -254,7 +255,7 @@ def accuracy(trained: onnx.ModelProto, images: F32, labels: I64) -> float:
 
 
 def main(folder: Path) -> None:
-    """Train both networks, write the three files into `folder` and print the accuracies."""
+    """Train both networks, write the four files into `folder` and print the accuracies."""
     digits = load()
     held_back, labels = digits.held_back, digits.held_back_label
     for name, trained, shape in (
@@ -266,7 +267,9 @@ def main(folder: Path) -> None:
         share = accuracy(trained, held_back.reshape(shape), labels)
         size = path.stat().st_size
         print(f"{path}: {size} bytes, {share:.2%} of {len(labels)} held-back images are right")
-    np.savez_compressed(folder / "heldback.npz", image=held_back[:BATCH], label=labels[:BATCH])
+    images = held_back[:BATCH]
+    np.savez_compressed(folder / "heldback.npz", image=images, label=labels[:BATCH])
+    np.savez_compressed(folder / "heldback_cnn.npz", image=images.reshape(-1, 1, 8, 8))
 
 
 if __name__ == "__main__":

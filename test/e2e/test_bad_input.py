@@ -1,5 +1,6 @@
 """Bad input: one paragraph on standard error, exit code 1, and no output that is half there."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -16,6 +17,9 @@ from run_lines import Outcome
 from source_tree import ROOT
 
 DIGITS = ROOT / "examples/digits/digits_mlp.onnx"
+MODEL_COMMANDS = [("npuc", "run"), ("npuc", "info"), ("npuc", "compile", "-o", os.devnull)]
+"""The commands that take a model; what they print goes to standard output or nowhere."""
+UNSUPPORTED = ("Acosh", "first", "Det", "second")
 
 
 def assert_refused(outcome: Outcome, *parts: str) -> None:
@@ -71,39 +75,71 @@ def save_model(path: Path, nodes: Sequence[onnx.NodeProto], weights: Sequence[An
     ],
     ids=["empty", "text", "zip", "json", "tail", "head"],
 )
-@pytest.mark.parametrize("tool", [("npuc", "run"), ("npu-translate", "--import-onnx")])
+@pytest.mark.parametrize("tool", [*MODEL_COMMANDS, ("npu-translate", "--import-onnx")], ids=str)
 def test_files_that_are_no_onnx(
     tmp_path: Path, tool: tuple[str, ...], content: bytes, why: str
 ) -> None:
     path = tmp_path / "bad.onnx"
     path.write_bytes(content)
     assert_refused(run(*tool, path), "bad.onnx", why)
+    assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_missing_model(tmp_path: Path) -> None:
-    assert_refused(run("npuc", "run", tmp_path / "none.onnx"), "none.onnx", "No such file")
+@pytest.mark.parametrize("name", ["none.onnx", "none.npu"])
+@pytest.mark.parametrize("tool", MODEL_COMMANDS, ids=str)
+def test_a_missing_file(tmp_path: Path, tool: tuple[str, ...], name: str) -> None:
+    reason = "program already" if tool[1] == "compile" and name == "none.npu" else "No such file"
+    assert_refused(run(*tool, tmp_path / name), name, reason)
 
 
-def test_a_file_of_another_kind(tmp_path: Path) -> None:
-    assert_refused(run("npuc", "run", tmp_path / "model.pt"), "model.pt", ".onnx", ".npu")
+@pytest.mark.parametrize("name", ["folder.onnx", "folder.npu"])
+@pytest.mark.parametrize("tool", MODEL_COMMANDS, ids=str)
+def test_a_folder(
+    tmp_path: Path, tool: tuple[str, ...], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / name
+    folder.mkdir()
+    assert_refused(run(*tool, folder), name)
+    assert list(tmp_path.iterdir()) == [folder]
 
 
-def test_missing_external_data(tmp_path: Path) -> None:
+@pytest.mark.parametrize("tool", MODEL_COMMANDS, ids=str)
+def test_a_file_of_another_kind(tmp_path: Path, tool: tuple[str, ...]) -> None:
+    assert_refused(run(*tool, tmp_path / "model.pt"), "model.pt", ".onnx", ".npu")
+
+
+@pytest.mark.parametrize("tool", MODEL_COMMANDS, ids=str)
+def test_missing_external_data(tmp_path: Path, tool: tuple[str, ...]) -> None:
     weight = numpy_helper.from_array(np.ones((4, 8), np.float32), "w")
     external_data_helper.set_external_data(weight, "weights.bin", 0, 128)
     weight.ClearField("raw_data")
     node = helper.make_node("Add", ["x", "w"], ["y"], name="add")
     path = save_model(tmp_path / "external.onnx", [node], [weight])
-    assert_refused(run("npuc", "run", path), "weights.bin")
+    assert_refused(run(*tool, path), "weights.bin")
 
 
-def test_unsupported_operators_are_all_listed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("tool", MODEL_COMMANDS, ids=str)
+def test_unsupported_operators_are_all_listed(tmp_path: Path, tool: tuple[str, ...]) -> None:
     nodes = [
-        helper.make_node("Erf", ["x"], ["a"], name="first"),
+        helper.make_node("Acosh", ["x"], ["a"], name="first"),
         helper.make_node("Det", ["a"], ["y"], name="second"),
     ]
     path = save_model(tmp_path / "unsupported.onnx", nodes)
-    assert_refused(run("npuc", "run", path), "Erf", "first", "Det", "second")
+    outcome = run(*tool, path)
+    if tool[1] != "info":
+        assert_refused(outcome, *UNSUPPORTED)
+        return
+    assert (outcome.code, outcome.log) == (0, b"")
+    for part in ("not supported", *UNSUPPORTED):
+        assert part in outcome.output.decode()
+
+
+@pytest.mark.parametrize("tool", MODEL_COMMANDS, ids=str)
+def test_shapes_that_do_not_fit(tool: tuple[str, ...]) -> None:
+    refused = run(*tool, DIGITS, "--shape", "image=32x65")
+    assert_refused(refused, "image", "[32, 65]", "f32[32,64]")
+    assert_refused(run(*tool, DIGITS, "--shape", "picture=32x64"), "picture", "image")
 
 
 # --- Arguments ----------------------------------------------------------------------------------
@@ -176,9 +212,12 @@ def test_a_wrong_result_is_no_error_but_fails(tmp_path: Path) -> None:
 # --- Machines -----------------------------------------------------------------------------------
 
 
-def test_an_unknown_target() -> None:
-    refused = run("npuc", "run", DIGITS, "--target", "nothing")
-    assert_refused(refused, "nothing", "ascend310p", "tiny")
+TARGET_COMMANDS = [("run", DIGITS, "--target"), ("compile", DIGITS, "--target"), ("targets",)]
+
+
+@pytest.mark.parametrize("words", TARGET_COMMANDS, ids=lambda words: words[0])
+def test_an_unknown_target(words: tuple[str, ...]) -> None:
+    assert_refused(run("npuc", *words, "nothing"), "nothing", "ascend310p", "tiny")
 
 
 @pytest.mark.parametrize(
@@ -186,10 +225,13 @@ def test_an_unknown_target() -> None:
     [("name = ", "Invalid value"), ('name = "mine"', "missing"), ("", "missing")],
     ids=["syntax", "one field", "empty"],
 )
-def test_a_machine_file_that_is_none(tmp_path: Path, text: str, why: str) -> None:
+@pytest.mark.parametrize("words", TARGET_COMMANDS, ids=lambda words: words[0])
+def test_a_machine_file_that_is_none(
+    tmp_path: Path, words: tuple[str, ...], text: str, why: str
+) -> None:
     path = tmp_path / "machine.toml"
     path.write_text(text)
-    assert_refused(run("npuc", "run", DIGITS, "--target", path), "machine.toml", why)
+    assert_refused(run("npuc", *words, path), "machine.toml", why)
 
 
 # --- Text and programs --------------------------------------------------------------------------
@@ -218,6 +260,7 @@ def test_truncated_programs(tmp_path: Path, program: bytes) -> None:
     for size in (0, 7, 20, 100, len(program) // 2, len(program) - 1):
         path.write_bytes(program[:size])
         assert_refused(run("npuc", "run", path), "cut.npu")
+        assert_refused(run("npuc", "info", path), "cut.npu")
         assert_refused(run("npu-translate", "--binary-to-mlir", path), "cut.npu")
 
 
@@ -228,6 +271,24 @@ def test_corrupted_programs(tmp_path: Path, program: bytes) -> None:
         damaged[place] ^= 0x10
         path.write_bytes(damaged)
         assert_refused(run("npuc", "run", path), "bad.npu")
+        assert_refused(run("npuc", "info", path), "bad.npu")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--level", "tile"),
+        ("--precision", "f16"),
+        ("--shape", "image=32x64"),
+    ],
+    ids=" ".join,
+)
+def test_options_that_mean_nothing_for_a_program(
+    tmp_path: Path, program: bytes, options: tuple[str, ...]
+) -> None:
+    path = tmp_path / "digits.npu"
+    path.write_bytes(program)
+    assert_refused(run("npuc", "run", path, *options))
 
 
 def test_a_program_for_another_machine(tmp_path: Path, program: bytes) -> None:
@@ -252,8 +313,17 @@ def test_no_output_is_left_by_a_failure(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [("npu_opt", "--version"), ("npu_translate", "--import-onnx", str(DIGITS))],
-    ids=["version", "module"],
+    [
+        ("npu_opt", "--version"),
+        ("npu_translate", "--import-onnx", str(DIGITS)),
+        ("npuc", "--version"),
+        ("npuc", "--help"),
+        ("npuc", "targets"),
+        ("npuc", "info", str(DIGITS), "--json"),
+        ("npuc", "completion", "bash"),
+        ("npuc", "compile", str(DIGITS), "-o", "-"),
+    ],
+    ids=" ".join,
 )
 def test_a_full_device_as_standard_output(words: tuple[str, ...]) -> None:
     tool, *arguments = words

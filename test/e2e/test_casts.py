@@ -10,7 +10,7 @@ from onnx import TensorProto, helper
 import npuc
 from npuc.compiler.driver import compile_model, lower_model
 from npuc.compiler.pipeline import Options
-from npuc.compiler.run import LEVELS
+from npuc.compiler.request import LEVELS
 from npuc.dialects.core.interpreter import Interpreter
 
 VALUES = np.array([[0.6, 1.5, 2.5, -0.6, -1.5, -2.5, 7.0, 1e6]] * 3, np.float32)

@@ -13,7 +13,8 @@ from commands import output
 from npuc.backend.container import from_bytes, to_bytes
 from npuc.compiler.driver import compile_model, lower_model
 from npuc.compiler.pipeline import STAGES, Options
-from npuc.compiler.run import LEVELS, evaluate_graph
+from npuc.compiler.request import LEVELS
+from npuc.compiler.run_onnx import evaluate_graph
 from npuc.dialects.core.interpreter import Interpreter
 from npuc.dialects.core.tolerance import compare
 from source_tree import ROOT

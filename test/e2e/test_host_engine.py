@@ -17,7 +17,7 @@ from npuc.backend.container import from_bytes
 from npuc.backend.program import HostTask
 from npuc.compiler.driver import compile_model, lower_model
 from npuc.compiler.pipeline import Options
-from npuc.compiler.run import LEVELS
+from npuc.compiler.request import LEVELS
 from npuc.dialects.core.errors import (
     PassError,
     ProgramError,

@@ -161,8 +161,8 @@ def test_the_wheel_installs_only_npuc(wheel: list[str]) -> None:
 
 
 def test_the_wheel_holds_every_file(wheel: list[str]) -> None:
-    machines = (ROOT / "dialects/target/machines").glob("*.toml")
-    data = {f"npuc/{path.relative_to(ROOT)}" for path in machines} | {"npuc/py.typed"}
+    tables = [*(ROOT / "dialects").rglob("*.toml"), *(ROOT / "compiler").rglob("*.toml")]
+    data = {f"npuc/{path.relative_to(ROOT)}" for path in tables} | {"npuc/py.typed"}
     modules = {f"npuc/{path}".replace("npuc/npuc/", "npuc/") for path in map(str, package_files())}
     installed = {name for name in wheel if name.startswith("npuc/")}
     assert installed == data | modules
