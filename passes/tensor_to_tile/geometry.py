@@ -199,7 +199,7 @@ def geometry_of(group: GroupOp, where: str) -> Geometry:
     looped = tuple(
         d for d in range(space.rank) if space.kinds[d] == "parallel" and d not in reduced
     )
-    rows = _side_by_side(space, _before_columns(space, candidates, col))
+    rows = _side_by_side(space, _before_columns(space, candidates, col), col)
     if contraction is None:
         taps = tuple(sorted(reduced - set(rows)))
         for op in space.ops:
@@ -252,19 +252,35 @@ def _before_columns(space: GroupSpace, candidates: Sequence[int], col: int) -> S
     return candidates[: candidates.index(turned[0]) + 1] if turned else candidates
 
 
-def _side_by_side(space: GroupSpace, candidates: Sequence[int]) -> tuple[int, ...]:
+def _side_by_side(space: GroupSpace, candidates: Sequence[int], col: int) -> tuple[int, ...]:
     """The longest suffix of `candidates` that every value has as a run, or not at all."""
     everything = [
         space.axes_of_use(op, index) for op in space.ops for index in range(len(op.inputs))
     ]
     everything += [space.axes_of(op.output) for op in space.ops]
+    run = tuple(candidates[-1:])
     for start in range(len(candidates)):
-        run = tuple(candidates[start:])
-        if len(run) > 1 and not all(may_merge(space, op, run) for op in space.ops):
+        longer = tuple(candidates[start:])
+        if len(longer) > 1 and not all(may_merge(space, op, longer) for op in space.ops):
             continue
-        if all(_has_all_or_none(axes, run) for axes in everything):
-            return run
-    return tuple(candidates[-1:])
+        if all(_has_all_or_none(axes, longer) for axes in everything):
+            run = longer
+            break
+    return _with_rows_for_all(everything, candidates, run, col)
+
+
+def _with_rows_for_all(
+    everything: Sequence[Sequence[Axis]], candidates: Sequence[int], run: tuple[int, ...], col: int
+) -> tuple[int, ...]:
+    """Other rows where a value has neither these nor the columns: a scale a channel, say, where
+    the channels come before rows and columns of an image."""
+    dims = [{point_of(a) for a in axes if a is not None} for axes in everything]
+    bare = [d & set(candidates) for d in dims if d and not d & {*run, col}]
+    shared = set(candidates).intersection(*bare) if bare else set[int]()
+    for dim in reversed(candidates):
+        if dim in shared and all(not d or d & {dim, col} for d in dims):
+            return (dim,)
+    return run
 
 
 def _has_all_or_none(axes: Sequence[Axis], run: tuple[int, ...]) -> bool:

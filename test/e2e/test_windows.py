@@ -153,7 +153,7 @@ def test_what_a_depthwise_convolution_costs() -> None:
 def test_what_a_global_sum_costs() -> None:
     """With a load for each element of the image, two such images took 25,415 cycles."""
     predicted, emulated = cycles(*outer_reduction(global_sum(12)))
-    assert emulated == 1_204
+    assert emulated == 1_125
     assert predicted < 2 * emulated
 
 

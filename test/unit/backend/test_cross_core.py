@@ -161,10 +161,10 @@ def test_modes_of_groups(cores: int) -> None:
     assert len(result.tasks[0].core_cycles) == cores
 
 
-def run(text: str, cores: int = 2, **options: bool) -> None:
+def run(text: str, cores: int = 2, *, checks: bool = False) -> None:
     x = np.zeros(8, np.float32)
     built = program(text, {"x": x}, {"y": x}, grid=cores, machine=fixpipe_machine(cores))
-    Emulator(built, **options).run({"x": x})
+    Emulator(built, checks=checks).run({"x": x})
 
 
 @pytest.mark.parametrize("checks", [False, True])
