@@ -60,8 +60,8 @@ class Taps:
                 extent, size = kernel.space.extents[dim], kernel.tiles[dim]
                 loop = emit.loop(f"k{number}", zero, emit.constant(size), one)
                 taps[dim] = stack.enter_context(loop)
-                first = kernel.offsets[dim] if size < extent else zero
-                kernel.offsets[dim] = taps[dim] if first is zero else emit.add(first, taps[dim])
+                cut = size < extent
+                kernel.offsets[dim] = emit.add(kernel.offsets[dim], taps[dim]) if cut else taps[dim]
             known = dict[SSAValue, Tile | None].fromkeys(sources)
             for value, buffer in wholes.items():
                 held = self.held[sources[value]]
@@ -85,8 +85,7 @@ class Taps:
             once = [s for s in body if s.results[0] in own or not s.operands]
             with self.kernel.buffers_of(held.rows):
                 emit_scalars(self.kernel, once, values)
-            for value in own:
-                tile = values[value]
+            for value, tile in values.items():
                 if isinstance(tile, Tile) and _is_read_outside(value, own):
                     wholes[value] = tile.buffer
         return wholes
